@@ -67,6 +67,14 @@ export const PAYSTACK_GAPS: Gap[] = [
     because: 'the API reference has it as a filter of the list, the description has not',
     source: 'https://paystack.com/docs/api/refund/#list',
   },
+  {
+    name: 'the size of a page of transactions',
+    ...{ call: 'GET /transaction', field: 'query.perPage', rule: 'unknown field' },
+    schema: { type: 'integer' },
+    because:
+      'their page about lists says `perPage` for every list, and the description `per_page` for this one; both are sent',
+    source: 'https://paystack.com/docs/api/pagination/',
+  },
 ]
 
 const NEWER = 'the description is of 2023-08-16, and we speak 2026-10-28.endive'

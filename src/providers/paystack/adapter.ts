@@ -1,3 +1,4 @@
+import type { Channel } from '../../kernel/channel.ts'
 import { failureOf } from '../failure.ts'
 import {
   type Account,
@@ -9,7 +10,16 @@ import {
   unknown,
 } from '../provider.ts'
 import { capabilities, readSettings, settings } from './capabilities.ts'
-import { accountExpiry, isOfMode, isReversed, mismatch, outcomeOf, refusalOf, withoutFees } from './mapping.ts'
+import {
+  accountExpiry,
+  declineOf,
+  isOfMode,
+  isReversed,
+  mismatch,
+  outcomeOf,
+  refusalOf,
+  withoutFees,
+} from './mapping.ts'
 import { findForgery, readingOf } from './notices.ts'
 import { listBanks, refunds } from './refunds.ts'
 import { listTransactions, type Returns, returnedBy, returnsOf } from './returns.ts'
@@ -18,6 +28,7 @@ import {
   readAccount,
   readData,
   readError,
+  readFailedCharge,
   readLink,
   readNoticeBody,
   readPause,
@@ -116,6 +127,8 @@ function connect({ mode, settings, baseURL, http }: Account): Connection {
       const pause = readPause(accepted.data)
       if (pause?.reference === reference) return { kind: 'step', link: pause.link, providerReference: reference }
       const transaction = readTransaction(accepted.data)
+      const failed = transaction ? undefined : readFailedCharge(accepted.data)
+      if (failed?.reference === reference) return failedCharge(failed, 'card')
       if (!transaction) return unreadable(answer)
       const forOrder = withoutFees(transaction, order)
       const wrong = mismatch(forOrder, mode, order)
@@ -137,6 +150,8 @@ function connect({ mode, settings, baseURL, http }: Account): Connection {
       })
       const accepted = read(answer, 'start')
       if ('kind' in accepted) return accepted
+      const failed = readFailedCharge(accepted.data)
+      if (failed?.reference === reference) return failedCharge(failed, 'virtual-bank-account')
       const account = readAccount(accepted.data)
       if (account?.status !== 'pending_bank_transfer') return unreadable(answer)
       if (account.reference !== reference) return unknown('it answered about another order')
@@ -227,6 +242,12 @@ function isMissing({ status, text }: { status: number; text: string }): boolean 
   if (!error) return false
   return status === 404 || error.code === 'transaction_not_found' || /transaction.*not found/i.test(error.message)
 }
+
+const failedCharge = ({ response }: { response: string | null }, channel: Channel): Declined => ({
+  kind: 'declined',
+  failure: declineOf(response, channel),
+  tryId: null,
+})
 
 const declined = (providerCode: string): Declined => ({
   kind: 'declined',

@@ -121,3 +121,23 @@ test('paystack: a refund in the dashboard sends a notice, and a lost dispute sen
   await closeDispute?.(id, 'lost')
   assert.deepEqual(says(), ['dispute', 'dispute', 'refund'])
 })
+
+test('paystack: an incomplete charge.success names an order to check', async (t) => {
+  const { connection, notices } = await setUp(t)
+  const read = (data: unknown, event = 'charge.success') =>
+    connection.readNotice(notices.sign(Buffer.from(JSON.stringify({ event, data })), new Date()))
+  const named = { kind: 'notice', reference: 'pay-7f3c', says: 'other', receipts: [] }
+  assert.deepEqual(read({ reference: 'pay-7f3c' }), named)
+  assert.deepEqual(read({ reference: 'pay-7f3c', domain: 'test', id: 1, status: 'success', amount: null }), named)
+  assert.equal(read({ reference: 'pay-7f3c', domain: 'live' }).kind, 'unreadable')
+  assert.equal(read({ id: 1, status: 'success', amount: 100 }).kind, 'unreadable', 'of no order')
+})
+
+test('paystack: a notice whose data is a list is about something else, and not unreadable', async (t) => {
+  const { connection, notices } = await setUp(t)
+  // Their sample of `subscription.expiring_cards`.
+  const card = { expiry_date: '12/2021', description: 'visa ending with 4081', brand: 'visa', subscription: { id: 94 } }
+  const body = Buffer.from(JSON.stringify({ event: 'subscription.expiring_cards', data: [card] }))
+  const other = { kind: 'notice', reference: null, says: 'other', receipts: [] }
+  assert.deepEqual(connection.readNotice(notices.sign(body, new Date())), other)
+})

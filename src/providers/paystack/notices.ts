@@ -1,11 +1,12 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Mode } from '../../kernel/mode.ts'
+import type { Fields } from '../json-parsers.ts'
 import type { NoticeReading, RawNotice } from '../provider.ts'
 import { isOfMode, isReversed, outcomeOf } from './mapping.ts'
 import {
   type PaystackNotice,
-  type PaystackTransaction,
   readDisputeNotice,
+  readNamed,
   readRefundNotice,
   readRejectedTransfer,
   readTransaction,
@@ -27,7 +28,7 @@ export function findForgery(secretKey: string, { headers, body }: RawNotice): st
 export function readingOf({ event, data }: PaystackNotice, mode: Mode): NoticeReading {
   switch (event) {
     case 'charge.success':
-      return chargeReading(readTransaction(data), mode)
+      return chargeReading(data, mode)
     case 'bank.transfer.rejected': {
       const rejected = readRejectedTransfer(data)
       if (!rejected) return unreadable('a rejected transfer without a transaction')
@@ -53,9 +54,14 @@ function returnReading(
   return { kind: 'notice', reference: about.reference, says, receipts: [] }
 }
 
-function chargeReading(transaction: PaystackTransaction | undefined, mode: Mode): NoticeReading {
-  if (!transaction || !isOfMode(transaction, mode)) return unreadable('a charge that is not of this mode, or not whole')
-  const { reference } = transaction
+function chargeReading(data: Fields, mode: Mode): NoticeReading {
+  const named = readNamed(data)
+  if (!named) return unreadable('a charge of no order')
+  const { reference, domain } = named
+  if (domain !== null && !isOfMode({ domain }, mode)) return unreadable('a charge of another mode')
+  const transaction = readTransaction(data)
+  // Not whole, but a reason to check the order.
+  if (!transaction) return other(reference)
   // Written after the refund. The check lists what was given back.
   if (isReversed(transaction)) return { kind: 'notice', reference, says: 'refund', receipts: [] }
   const outcome = outcomeOf(transaction, 'card')

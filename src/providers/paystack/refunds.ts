@@ -9,8 +9,8 @@ import {
   unreadable,
 } from '../provider.ts'
 import { refundOutcomeOf } from './mapping.ts'
-import { isLastPage, MAX_PAGES, PER_PAGE } from './returns.ts'
-import { readBanks, readData, readError, readNextCursor, readNotes, readRefund, toHundredths } from './wire.ts'
+import { everyEntry } from './returns.ts'
+import { readBanks, readData, readError, readNotes, readRefund, toHundredths } from './wire.ts'
 
 interface Way {
   mode: Mode
@@ -24,16 +24,11 @@ interface Way {
  */
 export function refunds({ mode, get, post }: Way): (wanted: RefundOrder) => Promise<RefundOutcome> {
   async function find(wanted: RefundOrder, transactionId: string): Promise<RefundOutcome | 'none'> {
-    for (let page = 1; page <= MAX_PAGES; page++) {
-      const answer = await get(`/refund?transaction=${transactionId}&perPage=${PER_PAGE}&page=${page}`)
-      if (answer.kind === 'unknown') return answer
-      const notes = answer.status === 200 ? readNotes(readData(answer.text)) : undefined
-      if (!notes) return unreadable(answer.status)
-      const ours = notes.find(({ note }) => note.split(' ').includes(wanted.reference))
-      if (ours) return outcomeOf(ours.refund, wanted, transactionId, answer.status)
-      if (isLastPage(answer.text, page, notes.length)) return 'none'
-    }
-    return unknown('it has more refunds of this payment than we look through')
+    const isOurs = ({ note }: { note: string }) => note.split(' ').includes(wanted.reference)
+    const listed = await everyEntry(get, `/refund?transaction=${transactionId}`, readNotes, (some) => some.some(isOurs))
+    if ('kind' in listed) return listed
+    const ours = listed.find(isOurs)
+    return ours ? outcomeOf(ours.refund, wanted, transactionId, 200) : 'none'
   }
 
   function outcomeOf(value: unknown, wanted: RefundOrder, transactionId: string, status: number): RefundOutcome {
@@ -107,25 +102,9 @@ interface PaystackBank {
   name: string
 }
 
-export async function listBanks(
+export function listBanks(
   get: (path: string) => Promise<ProviderAnswer>,
   currency: Currency,
 ): Promise<PaystackBank[] | Unknown> {
-  const banks: PaystackBank[] = []
-  for (let page = 1, next: string | undefined; page <= MAX_PAGES; page++) {
-    const query = new URLSearchParams({
-      currency,
-      use_cursor: 'true',
-      perPage: String(PER_PAGE),
-      ...(next && { next }),
-    })
-    const answer = await get(`/bank?${query}`)
-    if (answer.kind === 'unknown') return answer
-    const some = answer.status === 200 ? readBanks(readData(answer.text)) : undefined
-    if (!some) return unreadable(answer.status)
-    banks.push(...some)
-    next = readNextCursor(answer.text)
-    if (next === undefined) return banks
-  }
-  return unknown('the list of banks has more pages than are read')
+  return everyEntry(get, `/bank?${new URLSearchParams({ currency, use_cursor: 'true' })}`, readBanks)
 }

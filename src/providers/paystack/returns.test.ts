@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { handle, naira, order, paidCard, unknown } from '../../../test/fakes/paystack/rig.ts'
+import type { TransactionsAnswer } from '../provider.ts'
 
 const { reference } = order()
 
@@ -163,3 +164,75 @@ test('paystack: the list of transactions counts refunds that are done, and no pe
   takeNotices()
   assert.deepEqual(await returned(), [wanted.amount.amount + 1_000], 'done by now')
 })
+
+test('paystack: a list goes on while it names its next page, without a number of pages', async (t) => {
+  const { connection, customer, behaviour, limitPages, refundAtProvider, transactionId, wanted, find } =
+    await paidCard(t)
+  Object.assign(behaviour, { pages: 'named' })
+  limitPages(2)
+  const references = ['s', 't', 'u', 'v'].map((letter) => letter.repeat(32))
+  for (const each of references) {
+    await connection.startCard(order({ reference: each }))
+    await customer.payByCard(each, { save: false })
+  }
+  const range = { from: new Date(Date.now() - 60_000), to: new Date(Date.now() + 60_000) }
+  const listed: string[] = []
+  let cursor: string | null = null
+  do {
+    const answer: TransactionsAnswer | undefined = await connection.listTransactions?.(range, cursor)
+    assert.ok(answer?.kind === 'page', answer?.kind)
+    listed.push(...answer.transactions.map((each) => each.transactionId))
+    cursor = answer.nextCursor
+  } while (cursor !== null)
+  const all = [...references.toReversed(), reference].map((each) => String(find(each).id))
+  assert.deepEqual(listed, all)
+
+  for (let i = 0; i < 5; i++) await refundAtProvider(reference, 1_000)
+  const answer = await connection.listReturns?.(handle(), [transactionId])
+  assert.ok(answer?.kind === 'returns', answer?.kind)
+  assert.equal(answer.refunds.length, 5)
+  assert.equal((await connection.refund(wanted)).kind, 'pending', 'a look through all pages finds none of ours')
+})
+
+test('paystack: a page of fifty is not the last one although a hundred were asked for', async (t) => {
+  const { connection, upstream } = await paidCard(t)
+  const range = { from: new Date(Date.now() - 60_000), to: new Date(Date.now() + 60_000) }
+  const list = (cursor: string | null) => connection.listTransactions?.(range, cursor)
+  upstream.garble = ({ status, text }) => {
+    const { data, ...envelope } = JSON.parse(text)
+    return { status, text: JSON.stringify({ ...envelope, data: Array(50).fill(data[0]), meta: { perPage: 50 } }) }
+  }
+  const answer = await list(null)
+  assert.ok(answer?.kind === 'page')
+  assert.equal(answer.nextCursor, '2')
+  upstream.garble = ({ status, text }) => ({
+    status,
+    text: JSON.stringify({
+      ...JSON.parse(text),
+      meta: { next: 'dW5kZWZpbmVkOjQwMTM3MDk2MzU=', previous: 'null', perPage: 50 },
+    }),
+  })
+  assert.deepEqual(await list('next:dW5kZWZpbmVkOjQwMTM3MDk2MzU='), unknown('its list does not go on'))
+})
+
+// status, resolution, ours
+const ENDS: [string, string | null, string][] = [
+  ['resolved', 'merchant-accepted', 'lost'],
+  ['resolved', 'declined', 'won'],
+  ['archived', null, 'won'], // as in their sample of a list
+  ['archived', 'declined', 'won'],
+  ['archived', 'auto-accepted', 'lost'],
+  ['archived', 'new-to-us', 'open'],
+  ['resolved', null, 'open'],
+  ['awaiting-bank-feedback', null, 'open'],
+]
+for (const [status, resolution, ours] of ENDS) {
+  test(`paystack: a dispute that is ${status} (${resolution}) is ${ours}`, async (t) => {
+    const { connection, disputeAtProvider, disputes, transactionId } = await paidCard(t)
+    await disputeAtProvider?.(reference, { amount: 1_000, reason: 'fraud' })
+    Object.assign(disputes[0] ?? {}, { status, resolution })
+    const answer = await connection.listReturns?.(handle(), [transactionId])
+    assert.ok(answer?.kind === 'returns')
+    assert.equal(answer.disputes[0]?.status, ours)
+  })
+}

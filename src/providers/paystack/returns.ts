@@ -18,7 +18,7 @@ import {
   readData,
   readDisputes,
   readListedRefunds,
-  readPageCount,
+  readPaging,
   readPaidTransactions,
 } from './wire.ts'
 
@@ -118,10 +118,14 @@ function listedDispute(dispute: PaystackDispute, transaction: PaystackTransactio
   }
 }
 
-/** `merchant-accepted`, `auto-accepted`: the customer gets the money. A resolution that we do not know leaves the dispute open. */
+/**
+ * `merchant-accepted`, `auto-accepted`: the customer gets the money. A resolution that we do not know leaves the dispute open. `archived` has
+ * ended; without a resolution no money went back for it.
+ */
 function disputeStatus({ status, resolution }: PaystackDispute): ListedDispute['status'] {
-  if (status !== 'resolved') return 'open'
+  if (status !== 'resolved' && status !== 'archived') return 'open'
   if (resolution?.endsWith('accepted')) return 'lost'
+  if (status === 'archived' && resolution === null) return 'won'
   return resolution === 'declined' ? 'won' : 'open'
 }
 
@@ -135,7 +139,7 @@ const BEFORE_PAYMENT_MS = 3 * 86_400_000
 
 /**
  * One page of `GET /transaction`. Without a filter by status: that takes one status at a time, and `reversal-pending` is not among those that
- * it takes. The cursor is the number of the page.
+ * it takes.
  */
 export async function listTransactions(
   get: Get,
@@ -143,12 +147,12 @@ export async function listTransactions(
   { from, to }: { from: Date; to: Date },
   cursor: string | null,
 ): Promise<TransactionsAnswer> {
-  const page = Number(cursor ?? 1)
   const query = new URLSearchParams({
     from: new Date(from.getTime() - BEFORE_PAYMENT_MS).toISOString(),
     to: to.toISOString(),
+    // Their page about lists says `perPage`, their description of this one `per_page`.
     per_page: String(PER_PAGE),
-    page: String(page),
+    ...pageQuery(cursor),
   })
   const answer = await get(`/transaction?${query}`)
   if (answer.kind === 'unknown') return answer
@@ -170,34 +174,64 @@ export async function listTransactions(
     }
     transactions.push({ ...receiptOf(transaction, at, returned), reference })
   }
-  const isLast = isLastPage(answer.text, page, (data as unknown[]).length)
-  return { kind: 'page', transactions, nextCursor: isLast ? null : String(page + 1) }
+  const nextCursor = nextOf(answer.text, cursor, (data as unknown[]).length)
+  return typeof nextCursor === 'object' && nextCursor !== null ? nextCursor : { kind: 'page', transactions, nextCursor }
 }
 
-export const PER_PAGE = 100
+const PER_PAGE = 100
 /** A payment with more refunds than fit on these pages needs a person. */
-export const MAX_PAGES = 10
+const MAX_PAGES = 10
+/** Before the name that a list gives to its next page. Without it, a cursor is the number of a page. */
+const NAMED = 'next:'
 
-/** `meta.pageCount` decides. Without it, a page that is not full is the last. */
-export function isLastPage(text: string, page: number, entries: number): boolean {
-  const pages = readPageCount(text)
-  return pages === undefined ? entries < PER_PAGE : page >= pages
+/** The page that a cursor stands for; null is the first one. */
+function pageQuery(cursor: string | null): Record<string, string> {
+  const page: Record<string, string> = cursor?.startsWith(NAMED)
+    ? { use_cursor: 'true', next: cursor.slice(NAMED.length) }
+    : { page: cursor ?? '1' }
+  return { perPage: String(PER_PAGE), ...page }
 }
 
-/** Every entry of a list over all of its pages. `path` ends with a query. */
+/**
+ * The cursor of the next page; null after the last one. `meta.pageCount` decides, or else `meta.next`. Without both, a page that is not full
+ * is the last.
+ */
+function nextOf(text: string, cursor: string | null, entries: number): string | null | Unknown {
+  const { pages, entriesPerPage = PER_PAGE, next } = readPaging(text)
+  if (pages === undefined && next !== undefined) {
+    return cursor === NAMED + next ? unknown('its list does not go on') : NAMED + next
+  }
+  if (cursor?.startsWith(NAMED)) return null
+  const page = Number(cursor ?? 1)
+  const isLast = pages === undefined ? entries < Math.min(entriesPerPage, PER_PAGE) : page >= pages
+  return isLast ? null : String(page + 1)
+}
+
+/**
+ * Every entry of a list over all of its pages, until `isEnough`. `path` ends with a query. After `MAX_PAGES` the list is unknown: what is not
+ * read could be what matters.
+ */
 export async function everyEntry<T>(
   get: (path: string) => Promise<ProviderAnswer>,
   path: string,
   read: (data: unknown) => T[] | undefined,
+  isEnough: (entries: T[]) => boolean = () => false,
 ): Promise<T[] | Unknown> {
+  const [base, given] = path.split('?')
   const entries: T[] = []
-  for (let page = 1; page <= MAX_PAGES; page++) {
-    const answer = await get(`${path}&perPage=${PER_PAGE}&page=${page}`)
+  let cursor: string | null = null
+  for (let pages = 0; pages < MAX_PAGES; pages++) {
+    const query = new URLSearchParams(given)
+    for (const [name, value] of Object.entries(pageQuery(cursor))) query.set(name, value)
+    const answer = await get(`${base}?${query}`)
     if (answer.kind === 'unknown') return answer
     const some = answer.status === 200 ? read(readData(answer.text)) : undefined
     if (!some) return unknown(`it answered ${answer.status} with what we cannot read`)
     entries.push(...some)
-    if (isLastPage(answer.text, page, some.length)) return entries
+    const next = nextOf(answer.text, cursor, some.length)
+    if (next === null || isEnough(entries)) return entries
+    if (typeof next === 'object') return next
+    cursor = next
   }
   return unknown('the list has more pages than are read')
 }

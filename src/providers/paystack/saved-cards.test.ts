@@ -184,3 +184,21 @@ test('paystack: a charge with fees passed on has them in its amount, and pays th
   const odd = await connection.chargeSavedCard(order({ reference: 'another-order' }), 'AUTH_paying')
   assert.deepEqual(odd, unknown('it answered with another amount'))
 })
+
+test('paystack: a charge that answers with a reference and "failed" alone is a decline', async (t) => {
+  const { connection, say } = await setUp(t)
+  const answer = (data: object) => say(200, { status: true, message: 'Charge attempted', data })
+  const { reference } = order()
+  const message = 'Insufficient Funds'
+  answer({ reference, status: 'failed', message })
+  const charge = await connection.chargeSavedCard(order(), 'AUTH_paying')
+  assert.ok(charge.kind === 'declined')
+  assert.deepEqual([charge.failure.code, charge.failure.providerCode], ['insufficient_funds', message])
+  const account = await connection.openAccount(order())
+  assert.deepEqual([account.kind, 'failure' in account && account.failure.providerCode], ['declined', message])
+  answer({ reference, status: 'timeout' })
+  assert.equal((await connection.openAccount(order())).kind, 'declined')
+  answer({ reference: 'another', status: 'failed', message })
+  assert.equal((await connection.openAccount(order())).kind, 'unknown')
+  assert.equal((await connection.chargeSavedCard(order(), 'AUTH_paying')).kind, 'unknown')
+})

@@ -193,7 +193,9 @@ const decodeDispute = decoderOf({
   due_at: Time,
 })
 
-const decodeNotice = decoderOf({ event: Word, data: Required(fields) })
+// `data` of some notices is a list: `subscription.expiring_cards`.
+const decodeNotice = decoderOf({ event: Word, data: Lenient(fields) })
+const decodeNamed = decoderOf({ reference: Word, domain: Lenient((value) => word(value)) })
 const decodeRejectedTransfer = decoderOf({ bank_transfer: Required((value) => digits(fields(value)?.transaction_id)) })
 const decodeRefundNotice = decoderOf({ transaction_reference: Word, domain: Word })
 const decodeDisputeNotice = decoderOf({
@@ -208,9 +210,15 @@ export function readData(text: string): unknown {
   return answer?.status === true ? answer.data : undefined
 }
 
-/** How many pages a list has; undefined when `meta` does not say. */
-export function readPageCount(text: string): number | undefined {
-  return wholeNumber(fields(fields(parse(text, asWritten))?.meta)?.pageCount)
+/** What `meta` of a list says of its pages. Some lists count them, some name the next one. */
+export function readPaging(text: string) {
+  const meta = fields(fields(parse(text, asWritten))?.meta)
+  const next = word(meta?.next)
+  return {
+    pages: wholeNumber(meta?.pageCount),
+    entriesPerPage: wholeNumber(meta?.perPage),
+    next: next === 'null' ? undefined : next, // so it stands in their sample
+  }
 }
 
 /** The body of a refusal; undefined for any other body, such as the error page of a proxy. */
@@ -292,11 +300,6 @@ export function readBanks(value: unknown): { id: string; code: string; name: str
   return all(value, decodeBank)
 }
 
-/** The cursor of the next page; undefined on the last one. */
-export function readNextCursor(text: string): string | undefined {
-  return word(fields(fields(parse(text, asWritten))?.meta)?.next)
-}
-
 /** The merchant notes on the refunds of a list; undefined when it is not a list of objects. */
 export function readNotes(value: unknown): { note: string; refund: unknown }[] | undefined {
   return all(value, (refund) => {
@@ -306,7 +309,19 @@ export function readNotes(value: unknown): { note: string; refund: unknown }[] |
 }
 
 export function readNoticeBody(body: Buffer): PaystackNotice | undefined {
-  return decodeNotice(parse(decode(body), asWritten))
+  const notice = decodeNotice(parse(decode(body), asWritten))
+  return notice && { event: notice.event, data: notice.data ?? {} }
+}
+
+/** The order that a notice names, whatever else is missing. */
+export const readNamed = (data: Fields) => decodeNamed(data)
+
+/** A charge that was declined at once has neither id nor amount. */
+export function readFailedCharge(value: unknown): { reference: string; response: string | null } | undefined {
+  const charge = fields(value)
+  const reference = word(charge?.reference)
+  if (!reference || (charge?.status !== 'failed' && charge?.status !== 'timeout')) return undefined
+  return { reference, response: line(charge.gateway_response) ?? line(charge.message) }
 }
 
 /** A transfer that was sent back: names a transaction, and neither reference nor mode. */

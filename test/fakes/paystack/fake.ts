@@ -55,6 +55,8 @@ export interface FakePaystack extends FakeProvider {
     reusable: boolean
     /** The most entries that a page of a list has. */
     longestPage: number
+    /** Lists say how many pages they have, or name the next one. */
+    pages: 'counted' | 'named'
     /** A refund in the list names the dispute that it settles. */
     namesDispute: boolean
     /** `refund_amount` of a dispute is null while it is open. */
@@ -75,7 +77,7 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
   const disputes: Dispute[] = []
   const behaviour: FakePaystack['behaviour'] = {
     ...{ missing: 404, feesPassedOn: 0, metadata: '', reusable: true, longestPage: 100 },
-    ...{ namesDispute: true, hidesDisputedAmount: false, refundsNeedAttention: false },
+    ...{ pages: 'counted', namesDispute: true, hidesDisputedAmount: false, refundsNeedAttention: false },
   }
   // Beyond what a double can tell apart.
   let ids = 9_007_199_254_740_993n
@@ -288,14 +290,17 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
   function list<T>(message: string, found: T[], query: URLSearchParams, show: (one: T) => object): Said {
     const asked = Number(query.get('perPage') ?? query.get('per_page') ?? 50)
     const [perPage, page] = [Math.min(asked, behaviour.longestPage), Number(query.get('page') ?? 1)]
-    const skipped = (page - 1) * perPage
-    const meta = {
-      total: found.length,
-      skipped,
-      perPage: `${perPage}`,
-      page,
-      pageCount: Math.ceil(found.length / perPage),
-    }
+    const from = query.get('use_cursor') === 'true' ? query.get('next') : null
+    const skipped = from === null ? (page - 1) * perPage : Number(Buffer.from(from, 'base64').toString().split(':')[1])
+    const after = skipped + perPage
+    const next = after < found.length ? Buffer.from(`undefined:${after}`).toString('base64') : null
+    const meta =
+      behaviour.pages === 'named'
+        ? { next, previous: null, perPage }
+        : {
+            ...{ total: found.length, skipped, perPage: `${perPage}`, page },
+            pageCount: Math.ceil(found.length / perPage),
+          }
     const data = found.slice(skipped, skipped + perPage).map(show)
     return { status: 200, text: toJSON({ status: true, message, data, meta }) }
   }
