@@ -204,6 +204,7 @@ test('decline codes map to ours, the code of Stripe is kept, and suspected fraud
     ['insufficient_funds', 'insufficient_funds'],
     ['card_velocity_exceeded', 'limit_exceeded'],
     ['expired_card', 'card_expired'],
+    ['expired_payment_method', 'card_expired'],
     ['pin_try_exceeded', 'incorrect_pin'],
     ['authentication_required', 'authentication_failed'],
     ['currency_not_supported', 'card_not_supported'],
@@ -216,6 +217,15 @@ test('decline codes map to ours, the code of Stripe is kept, and suspected fraud
     assert.doesNotMatch(failure.message, /stolen|lost|fraud|_/)
   }
   assert.equal(code({ code: 'incorrect_cvc' }).code, 'card_declined')
+  // New in 2026-08-26.dahlia, in place of `card_declined`.
+  for (const [theirs, ours] of [
+    ['authentication_failure', 'authentication_failed'],
+    ['expired_payment_method', 'card_expired'],
+    ['payment_method_restricted', 'card_not_supported'],
+    ['incorrect_postal_code', 'card_declined'],
+    ['capability_not_active', 'provider_error'],
+  ] as const)
+    assert.equal(code({ code: theirs }).code, ours)
   assert.equal(code({ code: 'expired_card' }).code, 'card_expired')
   assert.equal(
     code({ type: 'invalid_request_error', code: 'resource_missing', param: 'payment_method' }).code,

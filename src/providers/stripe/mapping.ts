@@ -159,14 +159,21 @@ export function refundOutcomeOf(refund: StripeRefund, wanted: RefundOrder, inten
 /** docs.stripe.com/declines/codes and /error-codes. What is not here and is about a card is `card_declined`. */
 const CODES: [FailureCode, string][] = [
   ['insufficient_funds', 'insufficient_funds'],
-  ['card_expired', 'expired_card'],
-  ['limit_exceeded', 'card_velocity_exceeded withdrawal_count_limit_exceeded amount_too_large'],
+  ['card_expired', 'expired_card expired_payment_method'],
+  [
+    'limit_exceeded',
+    'card_velocity_exceeded withdrawal_count_limit_exceeded amount_too_large card_decline_rate_limit_exceeded',
+  ],
   ['incorrect_pin', 'incorrect_pin invalid_pin pin_try_exceeded offline_pin_required online_or_offline_pin_required'],
   [
     'authentication_failed',
-    'authentication_required authentication_not_handled payment_intent_authentication_failure mobile_device_authentication_required',
+    'authentication_required authentication_failure authentication_not_handled payment_intent_authentication_failure mobile_device_authentication_required',
   ],
-  ['card_not_supported', 'card_not_supported currency_not_supported transaction_not_allowed service_not_allowed'],
+  [
+    'card_not_supported',
+    'card_not_supported currency_not_supported transaction_not_allowed service_not_allowed payment_method_restricted',
+  ],
+  ['provider_error', 'capability_not_active'],
   [
     'suspected_fraud',
     'fraudulent lost_card stolen_card merchant_blacklist pickup_card restricted_card security_violation',

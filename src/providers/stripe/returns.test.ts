@@ -129,8 +129,9 @@ test('disputes are listed with their deadline, and each status of Stripe means o
   ])
   for (const [status, moves, expected] of [
     ['under_review', [-1_099], 'open'],
-    ['appeal_under_review', [-1_099], 'open'],
     ['warning_needs_response', [], 'open'],
+    ['appeal_needs_response', [-1_099], 'lost'],
+    ['appeal_under_review', [-1_099], 'lost'],
     ['something_new', [-1_099], 'open'],
     ['warning_closed', [], 'won'],
     ['won', [-1_099, 1_099], 'won'],

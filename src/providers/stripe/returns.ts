@@ -143,10 +143,11 @@ function listedDispute(dispute: StripeDispute): ListedDispute {
 
 /**
  * `warning_…` is an inquiry of the bank: no money moves, and a closed one leaves it where it is. `prevented` was settled before it became a
- * dispute, with the merchant's money or without it; the balance tells. A word that is new to us is open: nothing is final about it.
+ * dispute, with the merchant's money or without it; the balance tells. A word that is new to us is open: nothing is final about it. `appeal_…`
+ * is a lost one that the merchant contests: the money stays away until it is won.
  */
 function statusOf({ status, tookMoney }: StripeDispute): ListedDispute['status'] {
-  if (status === 'lost' || (status === 'prevented' && tookMoney)) return 'lost'
+  if (status === 'lost' || status.startsWith('appeal_') || (status === 'prevented' && tookMoney)) return 'lost'
   return ['won', 'warning_closed', 'prevented'].includes(status) ? 'won' : 'open'
 }
 
