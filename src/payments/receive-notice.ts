@@ -166,6 +166,10 @@ export async function processNotice(parts: PaymentDependencies, notice: Notice, 
     return markUnmatched(deps, notice, `cannot be read: ${reading.because}`)
   }
   const { says } = reading
+  // A payout, or a subscription: nothing for a person to look at.
+  if (says === 'other' && reading.reference === null && reading.transactionId === undefined) {
+    return endNotice(database, notice, { state: 'ignored', note: 'is about no order' })
+  }
   const found = asked ?? (await findAttemptOf(deps, notice, reading))
   if ('names' in found) {
     for (const name of found.names) {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { sql } from '../../src/database/sql.ts'
 import { type AttemptId, type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import { checkDueAttempts } from '../../src/payments/check-attempts.ts'
 import { sendDueRefunds } from '../../src/payments/refund-payment.ts'
@@ -213,4 +214,18 @@ test('a partial transfer without an id of the provider is not refunded when a ca
   assert.deepEqual([refunds, asked], [[], 0])
   assert.match(attempt.needsReview, /^surplus: /)
   assert.deepEqual(types.slice(-2), ['payment.surplus', 'attempt.needs_review'])
+})
+
+test('a notice about a payout is ignored, and not listed as unmatched', async () => {
+  const payout = { 'event.type': 'Transfer', transfer: { id: 570, amount: 9000, reference: 'rave-transfer-1' } }
+  const url = parts.links.notices({ merchantId: shop.merchantId, mode: 'sandbox' }, 'flutterwave')
+  const headers = { 'verif-hash': fake.settings.secretHash ?? '', 'content-type': 'application/json' }
+  const { status } = await fetch(url, { method: 'POST', headers, body: JSON.stringify(payout) })
+  assert.equal(status, 200)
+  const read = () =>
+    database.rows<{ state: string; note: string }>(
+      sql`select state, note from notices where says = 'other' and reference is null`,
+    )
+  const notices = await eventually(read, isWorkedOff)
+  assert.deepEqual(notices, [{ state: 'ignored', note: 'is about no order' }])
 })
