@@ -129,7 +129,18 @@ export function comparePayment(
   }
   const beyond = sum(records.receipts.filter(({ counted }) => !counted))
   const back = sum(records.refunds.filter(({ counted }) => !counted))
-  if (beyond !== back) found.push(`${beyond} was surplus, ${back} of it was refunded`)
+  const held = attempts
+    .filter(({ needsReview }) => needsReview?.startsWith('surplus: '))
+    .reduce((total, each) => {
+      const received = records.receipts.filter(({ attemptId, counted }) => attemptId === each.id && !counted)
+      return (
+        total +
+        sum(received) -
+        sum(records.refunds.filter(({ attemptId, counted }) => attemptId === each.id && !counted))
+      )
+    }, 0)
+  if (beyond !== back + held)
+    found.push(`${beyond} was surplus, ${back} of it was refunded, and ${held} waits for a person`)
   return found.map((finding) => `${payment.reference}: ${finding}`)
 }
 
