@@ -149,7 +149,7 @@ async function outcomeOf(reference: string, payment: { id: string }) {
   return { types: events.map(({ type }) => type), refunds, sums, attempt: attempts[0], asked }
 }
 
-test('two transfers on record and then one of their sum: nothing is refunded, and a person is asked once', async (t) => {
+test('B18: two transfers on record and then one of their sum: nothing is refunded, and a person is asked once', async (t) => {
   const account = await start('monnify-virtual-bank-account', 'sum-1')
   for (const amount of [400_000, PRICE - 400_000]) await monnify.customer.transfer?.(account.order, amount)
   await check(account.payment)
@@ -189,7 +189,7 @@ test('a sum that contradicts the partial transfers on record is not new money: n
   assert.deepEqual([whole.sums.status, whole.attempt.needsReview], ['successful', null], 'a clear answer settles it')
 })
 
-test('surplus whose ids the provider did not issue waits for a person, who can return it', async () => {
+test('B4: surplus whose ids the provider did not issue waits for a person, who can return it', async () => {
   const account = await start('monnify-virtual-bank-account', 'sum-3')
   await monnify.customer.transfer?.(account.order, PRICE)
   await check(account.payment)
