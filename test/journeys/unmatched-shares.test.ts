@@ -20,6 +20,12 @@ const world = await startProviderWorld({ worker: false })
 const { database, parts } = world
 const PART = 200_000
 const HOUR_MS = 3_600_000
+const ACCOUNT = { accountNumber: '0690000031', bankCode: '058' }
+const REFUND = {
+  amount: PART,
+  destinationAccountNumber: ACCOUNT.accountNumber,
+  destinationAccountBankCode: ACCOUNT.bankCode,
+}
 /** The list of refunds has no transfers, so the payment would get the refund of the other one. */
 const OF_ANOTHER = /given back ₦2,000.00 of this order, and does not say of which transfer/
 
@@ -114,7 +120,7 @@ test('a refund through the payment of one transfer is not one of another transfe
   assert.equal(await match(first), 'successful')
   const [paid] = await database.rows<{ reference: string }>(sql`
     select p.reference from payments p join receipts r on r.payment_id = p.id where r.id = ${first}`)
-  await place.shop.call('POST', `/payments/v1/payments/${paid?.reference}/refunds`, { amount: PART })
+  await place.shop.call('POST', `/payments/v1/payments/${paid?.reference}/refunds`, REFUND)
   const second = await transfer()
   assert.match(await match(second), OF_ANOTHER)
   assert.deepEqual([await shares(), await open()], [[0, 0], [[second, PART]]])
@@ -128,7 +134,7 @@ test('of two payments with transfers of one order, a refund counts for one', asy
     const paid = await database.rows<{ id: string; reference: string; place: number }>(sql`
       select p.id, p.reference, p.place from payments p join receipts r on r.payment_id = p.id where r.id = any(${ids}::bigint[]) order by r.id`)
     if (isAtProvider) await fake.refundAtProvider(order, PART)
-    else await place.shop.call('POST', `/payments/v1/payments/${paid[0]?.reference}/refunds`, { amount: PART })
+    else await place.shop.call('POST', `/payments/v1/payments/${paid[0]?.reference}/refunds`, REFUND)
     const refunded: number[] = []
     for (const each of [...paid, ...paid]) {
       const state = await findPaymentStateById(database, idOf('payment', each.id, each.place))
@@ -152,6 +158,7 @@ async function startRefund({ fake, order, scope }: Awaited<ReturnType<typeof unk
     transactionIds: [transactionId],
     amount: money(amount, 'NGN' as Currency),
     reason: null,
+    account: ACCOUNT,
   })
   assert.equal(kind, 'pending')
 }
