@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -92,6 +93,20 @@ describe('the watchdog', { concurrency: true }, () => {
     assert.ok(await answers(service.baseUrl))
   })
 
+  test('E3: a blocked process ends when nobody reads its log, too', async () => {
+    const child = startSpinning([process.execPath])
+    assert.deepEqual(await once(child, 'exit', { signal: AbortSignal.timeout(25_000) }), [null, 'SIGKILL'])
+  })
+
+  test('E3: a blocked process ends as process 1 of a container, which no signal of the container can end', async (t) => {
+    const unshare = ['unshare', '--user', '--map-root-user', '--pid', '--fork', '--kill-child']
+    const [supported] = await once(spawn(unshare[0] as string, [...unshare.slice(1), 'true']), 'exit').catch(() => [1])
+    if (supported !== 0) return t.skip('unshare makes no namespaces here')
+    const child = startSpinning([...unshare, process.execPath])
+    child.stderr.resume()
+    assert.deepEqual(await once(child, 'exit', { signal: AbortSignal.timeout(25_000) }), [1, null])
+  })
+
   test('E3: a process that was suspended, and one under a debugger, are not ended', async () => {
     const [suspended, debugged] = await Promise.all([
       startBlockable(),
@@ -108,6 +123,21 @@ describe('the watchdog', { concurrency: true }, () => {
     assert.ok(await answers(debugged.baseUrl))
   })
 })
+
+/** Blocks its event loop with a full pipe at stderr, of which nothing is read until the test does. */
+function startSpinning([command, ...args]: string[]) {
+  const code = `
+    import { startWatchdog } from '${new URL('../../src/cli/watchdog.ts', import.meta.url)}'
+    import { write } from 'node:fs'
+    startWatchdog({ error: console.error })
+    write(2, 'x'.repeat(200_000), () => {})
+    setTimeout(() => { for (;;); }, 1_000)`
+  const child = spawn(command as string, [...args, '--input-type=module', '--eval', code], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  after(() => child.kill('SIGKILL'))
+  return child
+}
 
 /** Stops the process as a breakpoint does. */
 async function pauseInDebugger(service: ServiceProcess) {
