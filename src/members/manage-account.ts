@@ -21,7 +21,7 @@ import { hasSecondFactor, type Member, parseMemberName, type Session } from './m
 import { recordAccountAct } from './member-acts-store.ts'
 import { findMember, lockMember, updatePassword } from './member-store.ts'
 import { ownAccount, totpContext } from './prove-identity.ts'
-import { deleteSessions, replaceToken } from './session-store.ts'
+import { deleteSessions, replaceToken, requireSession } from './session-store.ts'
 import { newRecoveryCodes, newToken, recoveryCodeDigest } from './token.ts'
 import { newTotpSecret, totpAddress, totpStep } from './totp.ts'
 import { countTry } from './tries-store.ts'
@@ -134,6 +134,7 @@ export async function addPasskey(
   const passkey = await readRegistration(deps, id, { response: given.response, name })
   await deps.database.transaction(async (tx) => {
     await lockMember(tx, id)
+    await requireSession(tx, sessionId) // a reset that removes all passkeys may have been first
     if (!(await insertPasskey(tx, passkey))) throw new Problem('conflict', 'This passkey is in use.')
     await endWeakerSessions(tx, member, sessionId)
     await recordAccountAct(tx, id, address, { act: 'member.passkey_added', subject: passkey.id })

@@ -82,6 +82,12 @@ export async function deleteSession(db: Queries, memberId: MemberId, id: Session
   return deleted !== undefined
 }
 
+/** Throws, which ends the transaction, when the session was revoked. Under the lock of its member it stays true. */
+export async function requireSession(tx: Transaction, id: SessionId): Promise<void> {
+  const alive = await tx.row(sql`select from sessions where id = ${uuidOf(id)}`)
+  if (!alive) throw new Problem('not_signed_in', 'This session has ended. Sign in again.')
+}
+
 /** Revokes the member's sessions, except one. Returns their number. */
 export async function deleteSessions(db: Queries, memberId: MemberId, except?: SessionId): Promise<number> {
   const deleted = await db.rows(sql`

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { idOf } from '../../src/kernel/ids.ts'
 import type { Mail } from '../../src/members/mail.ts'
+import { lockMember } from '../../src/members/member-store.ts'
 import { digestOf } from '../../src/merchants/credential.ts'
 import { newAuthenticator } from '../support/authenticator.ts'
 import {
@@ -118,4 +119,33 @@ test('a mailed invitation verifies the address of the account that it makes; a s
   await next()
   assert.equal((await resetBy(newBrowser(mailing), await forgot(email))).body.data.state, 'signed-in')
   assert.equal(await signIn(), 401)
+})
+
+test('a passkey whose registration waits while a mailed reset ends its session is not added', async () => {
+  const { mailing, forgot } = await startMailing()
+  const { id, email } = await addMember(database, { role: 'viewer', merchantId, totp: false })
+  const [stranger, victim] = [await signedInBrowser(mailing, database, id), newBrowser(mailing)]
+  const token = await forgot(email)
+  const options = (await stranger.call('POST', '/account/passkeys/options')).body.data
+  const passkey = newAuthenticator().create(options, BASE_URL)
+  const waiting = (count: number) =>
+    eventually(
+      () =>
+        database.rows(
+          sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        ),
+      ({ length }) => length === count,
+    )
+  const [reset, added] = await database.transaction(async (tx) => {
+    await lockMember(tx, id)
+    const first = resetBy(victim, token)
+    await waiting(1)
+    const second = stranger.call('POST', '/account/passkeys', { name: 'Key', passkey })
+    await waiting(2)
+    return [{ answer: first }, { answer: second }]
+  })
+  assert.equal((await reset.answer).status, 200)
+  assert.equal((await added.answer).status, 401)
+  const { data } = (await victim.call('GET', '/account/second-factors')).body
+  assert.deepEqual(data.passkeys, [])
 })
