@@ -340,6 +340,24 @@ test('what needs a fresh factor to be added needs one to be changed or removed, 
   }
 })
 
+test('a live refund to an account that a member names needs a fresh second factor, whatever its amount', async () => {
+  const { members, merchantId } = own
+  const browser = await signedInBrowser(app, database, members.support)
+  await database.rows(sql`
+    update sessions set confirmed_at = now() - interval '11 minutes' where member_id = ${uuidOf(members.support)}`)
+  const account = { destinationAccountNumber: '0690000031', destinationAccountBankCode: '058' }
+  for (const [path, body] of [
+    ['payments/nothing/refunds', { amount: 1 }],
+    ['refunds/nothing/retry', {}],
+    ['transfers/receipt-999999/return', { amount: 1, byHand: false, note: 'x' }],
+  ] as const)
+    for (const mode of ['live', 'sandbox'] as const) {
+      const ask = { ...body, ...account }
+      const { status, body: answer } = await browser.call('POST', `/merchants/${merchantId}/${mode}/${path}`, ask)
+      assert.equal(answer.code === 'step_up_required', mode === 'live', `${mode} ${path}: ${status} ${answer.code}`)
+    }
+})
+
 test('another site that may frame the payment form needs a fresh proof of identity, other branding does not', async () => {
   const browser = await signedInBrowser(app, database, own.members.owner)
   await database.rows(sql`

@@ -17,3 +17,9 @@ export function checkRefundLimit(request: FastifyRequest, { amount, currency }: 
     )
   checkStepUp(request, session, 'second-factor in live mode')
 }
+
+/** Who names the account decides where the money goes, whatever the amount: a stolen session must not. */
+export function checkRefundAccount(request: FastifyRequest): void {
+  const { destinationAccountNumber } = (request.body ?? {}) as { destinationAccountNumber?: unknown }
+  if (destinationAccountNumber) checkStepUp(request, inMerchant(request).session, 'second-factor in live mode')
+}

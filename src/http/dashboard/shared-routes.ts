@@ -17,7 +17,7 @@ import { refundRoutes } from '../api/refunds.ts'
 import { webhookEndpointRoutes } from '../api/webhook-endpoints.ts'
 import type { App } from '../server/framework.ts'
 import { type Access, inMerchant, type StepUp, scopeOf } from './guard.ts'
-import { checkRefundLimit } from './refund-limit.ts'
+import { checkRefundAccount, checkRefundLimit } from './refund-limit.ts'
 
 export interface SharedParts
   extends PaymentDependencies,
@@ -100,6 +100,7 @@ export function sharedRoutes(app: App, parts: SharedParts): void {
         const limitRefunds = (total: Money) => checkRefundLimit(request, total)
         request.caller = { ...scopeOf(request), actor, suspended, merchantName, limitRefunds }
       })
+      shared.addHook('preHandler', async (request) => checkRefundAccount(request))
       // Before the answer is sent: an act that cannot be written is an error.
       shared.addHook('onSend', async (request, reply, payload) => {
         const { act } = request.routeOptions.config as { act?: string }

@@ -21,7 +21,7 @@ import { bankAccountIn } from '../api/refunds.ts'
 import type { App } from '../server/framework.ts'
 import { inMerchant, scopeOf } from './guard.ts'
 import { DEFAULT_PAGE_SIZE } from './payment-routes.ts'
-import { checkRefundLimit } from './refund-limit.ts'
+import { checkRefundAccount, checkRefundLimit } from './refund-limit.ts'
 import { OF_MERCHANT } from './shared-routes.ts'
 import {
   HandledQuery,
@@ -95,6 +95,7 @@ export function transferRoutes(app: App, parts: PaymentDependencies): void {
     `${OF_MERCHANT}/transfers/:transfer/return`,
     { config: change, schema: { body: ReturnTransfer, response: { 200: TransferResult } } },
     async (request) => {
+      checkRefundAccount(request)
       const { amount, byHand, note } = request.body
       const by = { ...handlingOf(request, note), note }
       const name = await findTransfer(parts, by.scope, request.params.transfer)
