@@ -80,12 +80,12 @@ test('wrong secrets are slowed down per client-id and address, and lock nobody o
     call(own, 'GET', '/payments/v1/payments', {
       headers: { 'client-id': shop.clientId, 'client-secret': secret, 'x-forwarded-for': ip },
     })
-  assert.equal((await from('203.0.113.7')).status, 200)
-  for (const ip of ['203.0.113.7', '203.0.113.8', '203.0.113.9']) await many(30, () => from(ip, 'sec_wrong'))
-  const guessed = await from('203.0.113.8')
+  // The stranger is first: this process has not seen the right secret yet.
+  await many(30, () => from('203.0.113.7', 'sec_wrong'))
+  const guessed = await from('203.0.113.7', 'sec_wrong')
   assertLimited(guessed)
   assert.match(guessed.body.detail, /Too many wrong secrets/)
-  assert.equal((await from('203.0.113.7')).status, 200, 'an address that sent the right one before')
+  assert.equal((await from('203.0.113.7')).status, 200, 'the merchant behind the same address')
   assert.equal((await from('203.0.113.10')).status, 200, 'another address')
 })
 

@@ -27,7 +27,6 @@ export function authentication(verify: VerifyCredential, limits: Limits, onWrong
         limits.wrongCredentials(request, clientId.slice(0, MAX_ID_LENGTH))
         throw refusal(clientId, clientSecret)
       }
-      limits.rightSecret(request, clientId)
       const { scope } = request.routeOptions.config
       if (!scope) throw new Error(`${request.routeOptions.url} has no scope`)
       // Before its rate limit: a stolen secret must not use up the calls of the addresses that are allowed.
@@ -45,7 +44,6 @@ export function authentication(verify: VerifyCredential, limits: Limits, onWrong
     const plausible = clientId !== '' && clientSecret !== '' && clientId.length <= MAX_ID_LENGTH // bounds the memory that unknown callers can use
     let refused: Error | undefined
     try {
-      if (plausible) limits.beforeSecret(request, clientId)
       const found = plausible ? verify(clientId, clientSecret) : undefined
       if (found instanceof Promise) {
         found.then(admit).then(() => done(), done)

@@ -15,7 +15,7 @@ export const LIMITS = {
    * address.
    */
   wrongCredentials: { perSecond: 5 / MINUTE_SECONDS, burst: 5 },
-  /** Wrong secrets of one client-id from one address. Then its calls from there are refused unread: no secret is compared. */
+  /** Wrong secrets of one client-id from one address. */
   guessedSecrets: { perSecond: 5 / MINUTE_SECONDS, burst: 5 },
   page: { perSecond: 10, burst: 20 },
   logo: { perSecond: 10, burst: 20 },
@@ -45,7 +45,6 @@ export const LIMITS = {
 } satisfies Record<string, RateLimit>
 
 /** Client-ids with the addresses that sent their right secret. */
-const MAX_TRUSTED = 50_000
 
 /** Open SSE streams. Pages above the limit poll. */
 export const MAX_STREAMS = { perAddress: 500, perAddressAndPayment: 10 }
@@ -56,7 +55,6 @@ export class Limits {
   readonly #on: boolean
   readonly #limiters: Record<keyof typeof LIMITS, RateLimiter>
   readonly #streams = new Map<string, number>()
-  readonly #trusted = new Set<string>()
 
   constructor(on: boolean) {
     this.#on = on
@@ -83,28 +81,18 @@ export class Limits {
   }
 
   /**
-   * Before a secret is compared. An address that sent the right one before is always heard: a stranger behind the same address, who
-   * knows the public client-id, must not lock the merchant out.
+   * After the comparison, so that the right secret is always heard: a stranger behind the same address, who knows the public client-id, must
+   * not lock the merchant out. Secrets have 256 bits, so the limits are not what keeps them from being guessed.
    */
-  beforeSecret(request: FastifyRequest, clientId: string): void {
-    if (!this.#on) return
-    const key = `${clientId} ${networkOf(request.ip)}`
-    if (this.#trusted.has(key)) return
-    const verdict = this.#limiters.guessedSecrets.look(key)
-    if (!verdict.allowed) throw limited(verdict, 'Too many wrong secrets for this client-id from this address.')
-  }
-
-  rightSecret(request: FastifyRequest, clientId: string): void {
-    if (!this.#on) return
-    const key = `${clientId} ${networkOf(request.ip)}`
-    if (this.#trusted.has(key)) return
-    if (this.#trusted.size >= MAX_TRUSTED) this.#trusted.delete(this.#trusted.values().next().value as string)
-    this.#trusted.add(key)
-  }
-
   wrongCredentials(request: FastifyRequest, clientId: string): void {
-    if (this.#on && clientId) this.#limiters.guessedSecrets.take(`${clientId} ${networkOf(request.ip)}`)
-    this.#spend('wrongCredentials', networkOf(request.ip), 'Too many calls with wrong credentials from this address.')
+    const network = networkOf(request.ip)
+    if (clientId)
+      this.#spend(
+        'guessedSecrets',
+        `${clientId} ${network}`,
+        'Too many wrong secrets for this client-id from this address.',
+      )
+    this.#spend('wrongCredentials', network, 'Too many calls with wrong credentials from this address.')
     if (clientId)
       this.#spend('wrongCredentials', `id ${clientId}`, 'Too many calls with a wrong secret for this client-id.')
   }
