@@ -110,7 +110,7 @@ async function seed(database: Database, secrets: SecretBox) {
         (await findCard(database, box, scope, { provider: 'acme', account: version }, customer))?.token,
         card.token,
       )
-    assert.deepEqual(await findRefundAccount(database, box, refund), BANK_ACCOUNT)
+    assert.deepEqual((await findRefundAccount(database, box, refund))?.account, BANK_ACCOUNT)
     const row = await database.row<{ body: Buffer; digest: Buffer }>(
       sql`select body, digest from notices where place = ${place} and id = ${stored.id}`,
     )

@@ -170,7 +170,7 @@ export async function sendRefund(deps: PaymentDependencies, refund: Refund, leas
   const attempt = await findAttempt(deps.database, refund.attemptId)
   if (!attempt) throw new Error(`attempt ${refund.attemptId} not found`)
   const others = (await refundsOf(deps.database, refund.paymentId)).filter(({ id }) => id !== refund.id)
-  const account = await findRefundAccount(deps.database, deps.secrets, refund.id)
+  const known = await findRefundAccount(deps.database, deps.secrets, refund.id)
   const matched = await matchedReceipts(deps.database, attempt.id, refund.transactionIds)
   const isOnRecord = async (reference: string) =>
     (await findStateByOrder(deps.database, attempt, attempt, reference)) !== undefined ||
@@ -183,7 +183,7 @@ export async function sendRefund(deps: PaymentDependencies, refund: Refund, leas
         transactionIds: refund.transactionIds,
         amount: money(refund.amount, refund.currency as Currency),
         reason: refund.reason,
-        account,
+        account: known?.account,
         otherRefundIds: others.flatMap(({ providerRefundId }) => providerRefundId ?? []),
         recordedAt: refund.createdAt,
         matched: matched && { receipts: matched, isOnRecord },
@@ -192,7 +192,7 @@ export async function sendRefund(deps: PaymentDependencies, refund: Refund, leas
     ),
   )
   return deps.database.transaction((tx) =>
-    recordOutcome(tx, deps, refund, { lease, outcome, hadAccount: account !== undefined }),
+    recordOutcome(tx, deps, refund, { lease, outcome, sealed: known?.sealed ?? null }),
   )
 }
 
@@ -229,7 +229,7 @@ async function recordOutcome(
   tx: Transaction,
   deps: PaymentDependencies,
   wanted: Refund,
-  { lease, outcome, hadAccount }: { lease: RefundLease; outcome: RefundOutcome; hadAccount: boolean },
+  { lease, outcome, sealed }: { lease: RefundLease; outcome: RefundOutcome; sealed: Buffer | null },
 ): Promise<Refund> {
   const state = await lockPaymentState(tx, wanted.paymentId)
   const refund = await lockRefund(tx, wanted.id)
@@ -254,11 +254,12 @@ async function recordOutcome(
         ...refund,
         tries: refund.tries + (wasSent ? 1 : 0), // a request that was never sent is not a try, so the retry is soon
         providerRefundId: 'refundId' in outcome ? outcome.refundId : refund.providerRefundId,
-        needsReview: outcome.kind === 'pending' ? reviewAfter(refund, outcome.needsAccount) : refund.needsReview,
+        needsReview:
+          outcome.kind === 'pending' ? reviewAfter(refund, outcome.needsAccount, sealed !== null) : refund.needsReview,
       }
       const { refund: waiting, dueAt } = tryAgain(tried, now)
-      const account = !hadAccount ? 'none' : outcome.kind === 'pending' ? 'taken' : 'sent'
-      const isSaved = await saveUnanswered(tx, waiting, lease, { now, dueAt, account })
+      const isTaken = outcome.kind === 'pending'
+      const isSaved = await saveUnanswered(tx, waiting, lease, { now, dueAt, sealed, isTaken })
       if (!isSaved) return refund
       if (waiting.needsReview !== null && waiting.needsReview !== refund.needsReview)
         await recordRefundEvent(tx, deps, state, waiting, state)

@@ -137,3 +137,41 @@ test('an account that was given is sent by the worker if the process dies before
   )
   await assertForgotten()
 })
+
+test('an account that comes while another one is refused is sent next, and why one was refused stays', async () => {
+  const { fake, shop } = paystack
+  const reference = await payByTransfer(paystack)
+  const { id } = (await refund(paystack, reference, {})).body.data
+  const retry = (body: object) => shop.call('POST', `/payments/v1/refunds/${id}/retry`, body)
+  const wrong = { ...ACCOUNT, destinationAccountNumber: '0000000009' }
+  const due = () =>
+    database.rows(sql`update refunds set due_at = now() where place = ${shop.place} and status = 'pending'`)
+  const triesOf = async () => {
+    const rows = await database.rows<{ tries: number }>(
+      sql`select tries from refunds where place = ${shop.place} order by id desc limit 1`,
+    )
+    return rows[0]?.tries ?? 0
+  }
+
+  assert.match((await retry(wrong)).body.data.needsReview, /refused the bank account/)
+  const before = await triesOf()
+  await due()
+  await eventually(triesOf, (tries) => tries > before)
+  const [polled] = (await paystack.payment(reference)).refunds
+  assert.match(polled.needsReview, /refused the bank account/)
+  await paystack.hears(reference, ['payment.successful', 'refund.needs_review', 'refund.needs_review'])
+
+  let second: ReturnType<typeof retry> | undefined
+  fake.upstream.trouble = ({ path }) => {
+    if (path.startsWith('/refund?')) second ??= retry(ACCOUNT)
+    return undefined
+  }
+  await retry(wrong)
+  fake.upstream.trouble = undefined
+  assert.equal((await second)?.status, 200)
+  await eventually(
+    () => paystack.payment(reference),
+    ({ refunds }) => refunds[0].needsReview === null,
+  )
+  await assertForgotten()
+})

@@ -109,8 +109,12 @@ export function isWaitingForAccount({ status, needsReview }: Pick<Refund, 'statu
   return status === 'pending' && needsReview !== null && needsReview.startsWith(NEEDS_ACCOUNT)
 }
 
-/** Why a pending refund needs a review, after an answer of the provider. `because`: it needs the customer's bank account. */
-export function reviewAfter(refund: Refund, because: string | undefined): string | null {
+/**
+ * Why a pending refund needs a review, after an answer of the provider. `because`: it needs the customer's bank account. A try without one
+ * learns nothing new, and does not replace why the last one was refused.
+ */
+export function reviewAfter(refund: Refund, because: string | undefined, hadAccount: boolean): string | null {
+  if (because !== undefined && !hadAccount && isWaitingForAccount(refund)) return refund.needsReview
   if (because !== undefined) return `${NEEDS_ACCOUNT}: ${because}`
   return isWaitingForAccount(refund) ? null : refund.needsReview
 }

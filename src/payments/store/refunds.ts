@@ -184,11 +184,12 @@ export async function findRefundAccount(
   db: Queries,
   secrets: SecretBox,
   id: RefundId,
-): Promise<BankAccount | undefined> {
+): Promise<{ account: BankAccount; sealed: Buffer } | undefined> {
   const row = await db.row<{ sealed_account: Buffer | null }>(
     sql`select sealed_account from refunds where place = ${placeOf(id)} and id = ${uuidOf(id)}`,
   )
-  return row?.sealed_account ? JSON.parse(secrets.open(row.sealed_account, refundAccountContext(id))) : undefined
+  const sealed = row?.sealed_account
+  return sealed ? { account: JSON.parse(secrets.open(sealed, refundAccountContext(id))), sealed } : undefined
 }
 
 export function sealAccount(secrets: SecretBox, id: RefundId, account: BankAccount): Buffer {
@@ -202,19 +203,19 @@ export async function saveRefundAccount(tx: Transaction, id: RefundId, sealed: B
 }
 
 /**
- * Schedules the retry of a refund without a final answer. Returns false and changes nothing if the lease was lost. `account`: `none`, this
- * try had no bank account, so one that came meanwhile is sent at once; `sent`, it had; `taken`, and the provider has answered.
+ * Schedules the retry of a refund without a final answer. Returns false and changes nothing if the lease was lost. `sealed`: the
+ * bank account of this try, which is forgotten when the provider has answered (`isTaken`). Another one, that came meanwhile, is sent at once.
  */
 export async function saveUnanswered(
   tx: Transaction,
   refund: Refund,
   lease: RefundLease,
-  { now, dueAt, account }: { now: Date; dueAt: Date; account: 'none' | 'sent' | 'taken' },
+  { now, dueAt, sealed, isTaken }: { now: Date; dueAt: Date; sealed: Buffer | null; isTaken: boolean },
 ): Promise<boolean> {
   const row = await tx.row(sql`
     update refunds set provider_refund_id = ${refund.providerRefundId}, tries = ${refund.tries}, needs_review = ${refund.needsReview},
-           due_at = case when ${account === 'none'} and sealed_account is not null then ${now}::timestamptz else ${dueAt}::timestamptz end,
-           sealed_account = case when ${account === 'taken'} then null else sealed_account end, leased_until = '-infinity'
+           due_at = case when sealed_account is not null and sealed_account is distinct from ${sealed}::bytea then ${now}::timestamptz else ${dueAt}::timestamptz end,
+           sealed_account = case when ${isTaken} and sealed_account = ${sealed}::bytea then null else sealed_account end, leased_until = '-infinity'
      where place = ${placeOf(refund.id)} and id = ${uuidOf(refund.id)} and status = 'pending' and lease = ${lease.token}
     returning id`)
   return row !== undefined
