@@ -48,6 +48,7 @@ export async function withIdempotencyKey<Answer>(
     case 'claimed':
       break
   }
+  call.key = claim.key
   try {
     const { reference, startedId } = claim
     const { place, merchantId, mode } = caller

@@ -78,3 +78,25 @@ test('an address that is in every text of every call is in no row of any table a
   assert.deepEqual(erased, { payments: 3, isComplete: true })
   assert.deepEqual(await withAddress(), [])
 })
+
+test('a refund whose process died before its answer, and whose key was erased, is found by a repeat', async () => {
+  const email = 'halfway@example.com'
+  const { body: started } = await shop.initialize({ reference: 'half-1', user: { email }, amount: 5_000 })
+  await shop.call('POST', `/sandbox/gateway/charges/${started.data.data.reference}`, { card: CARD.pays })
+  await eventually(
+    () => shop.payment('half-1'),
+    (payment) => payment.status === 'successful',
+  )
+  const key = `refund ${email}`
+  const refunded = () =>
+    shop.call('POST', '/payments/v1/payments/half-1/refunds', { amount: 1_000 }, { 'idempotency-key': key })
+  const { status, body } = await refunded()
+  assert.equal(status, 201)
+  await database.rows(sql`
+    update idempotent_calls set answer = null, running_until = '-infinity' where place = ${shop.place} and key = ${key}`)
+  await eraseCustomer(service, 'test', { ...shop, mode: 'sandbox' }, email)
+  for (let times = 0; times < 2; times++) {
+    const repeated = await refunded()
+    assert.deepEqual([repeated.status, repeated.body.data?.id], [201, body.data.id])
+  }
+})

@@ -14,7 +14,7 @@ export interface IdempotentCall {
 
 export type Claim =
   /** `isRetry`: an earlier run had the key and may have started something under that reference. */
-  | { kind: 'claimed'; reference: string; isRetry: boolean; startedId: string | null }
+  | { kind: 'claimed'; key: string; reference: string; isRetry: boolean; startedId: string | null }
   | { kind: 'answered'; answer: unknown }
   | { kind: 'running' }
   | { kind: 'other body' }
@@ -41,12 +41,21 @@ export async function claimCall(db: Queries, scope: Scope, call: IdempotentCall)
   if (claimed) {
     // Both times of a new row are of one statement.
     const isRetry = claimed.running_until.getTime() - claimed.created_at.getTime() !== LEASE_MS
-    return { kind: 'claimed', reference: claimed.reference, startedId: claimed.began, isRetry }
+    return { kind: 'claimed', key: call.key, reference: claimed.reference, startedId: claimed.began, isRetry }
   }
+  // The key was erased while its call ran, so that the answer was not stored: a repeat goes on under the erased key.
+  const key = erasedKey(call.key)
+  const abandoned = await db.row<{ reference: string; began: string | null }>(sql`
+    update idempotent_calls set running_until = now() + interval '1 minute'
+     where place = ${scope.place} and merchant_id = ${merchant} and mode = ${scope.mode} and endpoint = ${call.endpoint} and key = ${key}
+       and answer is null and running_until < now() and digest = ${call.digest}
+    returning reference, began`)
+  if (abandoned)
+    return { kind: 'claimed', key, reference: abandoned.reference, startedId: abandoned.began, isRetry: true }
   const existing = await db.row<{ digest: Buffer; answer: unknown }>(sql`
     select digest, answer from idempotent_calls
      where place = ${scope.place} and merchant_id = ${merchant} and mode = ${scope.mode} and endpoint = ${call.endpoint}
-       and key in (${call.key}, ${erasedKey(call.key)})`)
+       and key in (${call.key}, ${key})`)
   if (!existing) return { kind: 'running' } // deleted in the meantime
   if (!existing.digest.equals(call.digest)) return { kind: 'other body' }
   return existing.answer === null ? { kind: 'running' } : { kind: 'answered', answer: existing.answer }
