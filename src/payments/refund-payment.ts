@@ -184,6 +184,7 @@ export async function sendRefund(deps: PaymentDependencies, refund: Refund, leas
         amount: money(refund.amount, refund.currency as Currency),
         reason: refund.reason,
         account: known?.account,
+        refundId: refund.providerRefundId ?? undefined,
         otherRefundIds: others.flatMap(({ providerRefundId }) => providerRefundId ?? []),
         recordedAt: refund.createdAt,
         matched: matched && { receipts: matched, isOnRecord },

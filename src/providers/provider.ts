@@ -326,6 +326,8 @@ export interface RefundOrder {
   reason: string | null
   /** Where the money shall go, when a person has told it. */
   account?: BankAccount | undefined
+  /** What the provider called this refund when it accepted it. One that it does not list any more, or not yet, is not asked for again. */
+  refundId?: string | undefined
   /**
    * False once our lease on this refund has run out: another process may be asking for it. An adapter whose provider has no idempotency key
    * looks at it right before the request that moves money.

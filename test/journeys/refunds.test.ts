@@ -413,3 +413,25 @@ test('a slow provider is called by one process only', async (t) => {
   assert.equal(await first, 1)
   assert.equal(asked, 1)
 })
+
+test('a refund that the provider accepted is asked about by the id that it gave', async () => {
+  const payment = await paid()
+  await database.rows(sql`
+    insert into refunds (place, id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, counted, status, transaction_ids, due_at)
+    select place, gen_random_uuid(), payment_id, id, merchant_id, mode, 100, currency, 'surplus', false, 'pending', '{}', now()
+      from attempts where payment_id = ${uuidOf(payment.id as never)}`)
+  const asked: (string | undefined)[] = []
+  const connect: Providers['connect'] = async (...of) => {
+    const connection = await parts.providers.connect(...of)
+    const refund: Connection['refund'] = async ({ refundId }) => {
+      asked.push(refundId)
+      return asked.length === 1 ? { kind: 'pending', refundId: 'theirs-1' } : { kind: 'refunded', refundId: 'theirs-1' }
+    }
+    return { ...connection, refund }
+  }
+  const accepting = { ...parts, providers: { ...parts.providers, connect } }
+  await sendDueRefunds(accepting, 10)
+  await letPass(database, payment, 3_600)
+  await sendDueRefunds(accepting, 10)
+  assert.deepEqual(asked, [undefined, 'theirs-1'])
+})

@@ -147,9 +147,9 @@ const CLOCKS_DIFFER_BY_MS = 5 * 60_000
  */
 export function findOurs(
   refunds: Refund[],
-  { reference, amount, otherRefundIds = [], recordedAt }: RefundOrder,
+  { reference, refundId, amount, otherRefundIds = [], recordedAt }: RefundOrder,
 ): Refund | 'maybe' | undefined {
-  const ours = refunds.find(({ comment }) => comment?.includes(reference))
+  const ours = refunds.find(({ id, comment }) => id === refundId || comment?.includes(reference))
   if (ours) return ours
   const isEarlier = ({ at }: Refund) =>
     at !== null && recordedAt !== undefined && at.getTime() < recordedAt.getTime() - CLOCKS_DIFFER_BY_MS

@@ -80,6 +80,20 @@ test('a refund whose answer was lost is found again, and not asked for twice', a
   assert.equal(posts().length, 1)
 })
 
+test('a refund that they accepted is known by its id, and not asked for again when it is not listed', async (t) => {
+  const { connection, wanted, odd, upstream, refundsMade } = await setUp(t)
+  odd.refundStatus = 'completed'
+  const first = await connection.refund(wanted)
+  assert.ok(first.kind === 'pending' && first.refundId !== null)
+  const { refundId } = first
+  upstream.garble = (said) => ({ ...said, text: '{"status":"success","message":"Refunds fetched","data":[]}' })
+  assert.equal((await connection.refund({ ...wanted, refundId })).kind, 'unknown')
+  upstream.garble = undefined
+  odd.comments = 'forgotten'
+  assert.deepEqual(await connection.refund({ ...wanted, refundId }), first)
+  assert.equal(refundsMade(), 1)
+})
+
 test('another refund of the same amount is another refund', async (t) => {
   const { connection, wanted, refundsMade } = await setUp(t)
   const first = await connection.refund(wanted)

@@ -18,6 +18,7 @@ export async function giveBack(api: Api, wanted: RefundOrder): Promise<RefundOut
     if (ours) return refundOutcomeOf(ours, wanted)
     refunds.set(id, earlier)
   }
+  if (wanted.refundId) return unknown('it does not list the refund that it has accepted')
   const id = await choose(api, wanted, refunds)
   if (typeof id !== 'string') return id
   return wanted.isLeaseHeld?.() === false ? unknown('the lease ran out before the request') : askFor(api, id, wanted)

@@ -36,6 +36,17 @@ test('paystack: a refund that was made and never answered is found by its note',
   assert.equal(refunds.length, 1)
 })
 
+test('paystack: a refund that they accepted and do not list is not asked for again', async (t) => {
+  const { connection, wanted, refunds } = await paidCard(t)
+  const first = await connection.refund(wanted)
+  assert.ok(first.kind === 'pending' && first.refundId !== null)
+  const [made] = refunds.splice(0)
+  assert.equal((await connection.refund({ ...wanted, refundId: first.refundId })).kind, 'unknown')
+  assert.equal(refunds.length, 0)
+  if (made) refunds.push(made)
+  assert.deepEqual(await connection.refund({ ...wanted, refundId: first.refundId }), first)
+})
+
 test("paystack: others' refunds of the same payment are not taken for ours", async (t) => {
   const { connection, wanted, refunds, find } = await paidCard(t)
   const sale = find(order().reference)

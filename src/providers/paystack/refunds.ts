@@ -85,6 +85,7 @@ export function refunds({ mode, get, post }: Way): (wanted: RefundOrder) => Prom
       const earlier = await find(wanted, id)
       if (earlier !== 'none') return giveAccount(earlier, wanted)
     }
+    if (wanted.refundId) return unknown('it does not list the refund that it has accepted')
     let outcome: RefundOutcome = unknown('there is no transaction to give back')
     // A refund is of one transaction. When the money came in several, the newest that has enough left gives it.
     for (const id of transactionIds.toReversed()) {
