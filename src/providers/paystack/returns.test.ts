@@ -215,6 +215,27 @@ test('paystack: a page of fifty is not the last one although a hundred were aske
   assert.deepEqual(await list('next:dW5kZWZpbmVkOjQwMTM3MDk2MzU='), unknown('its list does not go on'))
 })
 
+test('paystack: fifty entries are no whole list while something says, or nothing denies, that more follows', async (t) => {
+  const { connection, upstream } = await paidCard(t)
+  const range = { from: new Date(Date.now() - 60_000), to: new Date(Date.now() + 60_000) }
+  const nextAfter = async (meta: unknown, entries: number, cursor: string | null = null) => {
+    upstream.garble = ({ status, text }) => {
+      const { data, ...envelope } = JSON.parse(text)
+      return { status, text: JSON.stringify({ ...envelope, data: Array(entries).fill(data[0]), meta }) }
+    }
+    const answer = await connection.listTransactions?.(range, cursor)
+    assert.ok(answer?.kind === 'page', answer?.kind)
+    return answer.nextCursor
+  }
+  assert.equal(await nextAfter({ total: 150, per_page: 50, page: 1 }, 50), '2')
+  assert.equal(await nextAfter(undefined, 50), '2')
+  assert.equal(await nextAfter(undefined, 49), null)
+  assert.equal(await nextAfter({ perPage: 0 }, 0), null)
+  assert.equal(await nextAfter({ perPage: 50, pageCount: 1, next: 'abc' }, 50), 'next:abc')
+  assert.equal(await nextAfter({ perPage: 50, next: 12_345 }, 50), 'next:12345')
+  assert.equal(await nextAfter({ perPage: 50, next: null }, 50, 'next:dW5kZWZpbmVkOjA='), null)
+})
+
 // status, resolution, ours
 const ENDS: [string, string | null, string][] = [
   ['resolved', 'merchant-accepted', 'lost'],

@@ -192,19 +192,20 @@ function pageQuery(cursor: string | null): Record<string, string> {
   return { perPage: String(PER_PAGE), ...page }
 }
 
+/** Of a list that says nothing of its pages, and may ignore what we ask for. */
+const THEIR_PER_PAGE = 50
+
 /**
- * The cursor of the next page; null after the last one. `meta.pageCount` decides, or else `meta.next`. Without both, a page that is not full
- * is the last.
+ * The cursor of the next page; null after the last one. More follows while `meta.pageCount` or `meta.next` says so. Without both, a page that
+ * is not full is the last.
  */
 function nextOf(text: string, cursor: string | null, entries: number): string | null | Unknown {
-  const { pages, entriesPerPage = PER_PAGE, next } = readPaging(text)
-  if (pages === undefined && next !== undefined) {
-    return cursor === NAMED + next ? unknown('its list does not go on') : NAMED + next
-  }
-  if (cursor?.startsWith(NAMED)) return null
-  const page = Number(cursor ?? 1)
-  const isLast = pages === undefined ? entries < Math.min(entriesPerPage, PER_PAGE) : page >= pages
-  return isLast ? null : String(page + 1)
+  const { pages, entriesPerPage = THEIR_PER_PAGE, next } = readPaging(text)
+  const page = cursor?.startsWith(NAMED) ? undefined : Number(cursor ?? 1)
+  if (page !== undefined && pages !== undefined && page < pages) return String(page + 1)
+  if (next !== undefined) return cursor === NAMED + next ? unknown('its list does not go on') : NAMED + next
+  if (page === undefined || pages !== undefined || entries === 0) return null
+  return entries < Math.min(entriesPerPage, PER_PAGE) ? null : String(page + 1)
 }
 
 /**

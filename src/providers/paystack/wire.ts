@@ -213,11 +213,11 @@ export function readData(text: string): unknown {
 /** What `meta` of a list says of its pages. Some lists count them, some name the next one. */
 export function readPaging(text: string) {
   const meta = fields(fields(parse(text, asWritten))?.meta)
-  const next = word(meta?.next)
+  const next = digitsOf(meta?.next)
   return {
     pages: wholeNumber(meta?.pageCount),
-    entriesPerPage: wholeNumber(meta?.perPage),
-    next: next === 'null' ? undefined : next, // so it stands in their sample
+    entriesPerPage: wholeNumber(meta?.perPage ?? meta?.per_page),
+    next: next === 'null' ? undefined : next || undefined, // so it stands in their sample
   }
 }
 
