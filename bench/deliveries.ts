@@ -1,7 +1,6 @@
 import { connect, type Database, type Transaction } from '../src/database/database.ts'
 import { systemClock } from '../src/kernel/clock.ts'
 import { idOf, type MerchantId, newId, newReference, newShortCode, type PaymentId, uuidOf } from '../src/kernel/ids.ts'
-import { secretBox } from '../src/kernel/secret-box.ts'
 import { recordEvent } from '../test/support/outbox.ts'
 import type { BenchDatabase } from './bench-database.ts'
 import { type Sink, startSink } from './sink.ts'
@@ -108,7 +107,6 @@ function openQueue(system: System, url: string, ports: number[]): Promise<Queue>
 
 async function openManilla(url: string, ports: number[]): Promise<Queue> {
   const database = connect({ url })
-  const outbox = { clock: systemClock, secrets: secretBox(Buffer.alloc(32)) }
   const merchantId = idOf('merchant', '01900000-0000-7000-8000-000000000009')
   await query(
     database,
@@ -129,7 +127,7 @@ async function openManilla(url: string, ports: number[]): Promise<Queue> {
     occurredAt: systemClock.now(),
   })
   const record = (tx: Transaction, index: number) =>
-    recordEvent(tx, outbox.secrets, event(index), webhookOn(ports[index % ports.length] as number))
+    recordEvent(tx, event(index), webhookOn(ports[index % ports.length] as number))
   return {
     async fill(count) {
       for (let done = 0; done < count; done += 500) {

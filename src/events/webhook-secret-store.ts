@@ -8,23 +8,17 @@ import { newWebhookSecret, type WebhookSecret } from './webhook-secret.ts'
 export const defaultSecretContext = ({ merchantId, mode }: Owner) =>
   `webhook_secrets.sealed_secret:${merchantId}:${mode}`
 
-/** Scopes whose secret was read after its commit. It is never deleted, so it need not be looked for again. */
-const haveSecret = new Set<string>()
-const MAX_REMEMBERED = 100_000
-
-/** Creates the scope's default webhook secret when it is first needed. Safe to repeat. */
-export async function ensureDefaultSecret(db: Queries, secrets: SecretBox, scope: Owner): Promise<void> {
-  const name = defaultSecretContext(scope)
-  if (haveSecret.has(name)) return
-  const known = await db.row(sql`
-    select from webhook_secrets where merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode}`)
-  const isCommitted = known && !('inTransaction' in db)
-  if (isCommitted && haveSecret.size < MAX_REMEMBERED) haveSecret.add(name)
-  if (known) return
+/** Creates the scope's default webhook secret if it has none, and returns it sealed. Of several processes, all get the first one's. */
+export async function ensureDefaultSecret(db: Queries, secrets: SecretBox, scope: Owner): Promise<Buffer> {
   await db.rows(sql`
     insert into webhook_secrets (merchant_id, mode, sealed_secret)
-    values (${uuidOf(scope.merchantId)}, ${scope.mode}, ${secrets.seal(newWebhookSecret(), defaultSecretContext(scope))})
+    select ${uuidOf(scope.merchantId)}, ${scope.mode}, ${secrets.seal(newWebhookSecret(), defaultSecretContext(scope))}
+     where not exists (select from webhook_secrets where merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode})
     on conflict do nothing`)
+  const row = await db.row<{ sealed_secret: Buffer }>(sql`
+    select sealed_secret from webhook_secrets where merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode}`)
+  if (!row) throw new Error(`merchant ${scope.merchantId} has no webhook secret`)
+  return row.sealed_secret
 }
 
 export async function findDefaultSecret(

@@ -1,7 +1,6 @@
 import { type Database, type Queries, reservedOf, type Transaction } from '../database/database.ts'
 import { isTransactionConflict, isUniqueViolation } from '../database/failure.ts'
 import { type Event, isAnnounced } from '../events/event.ts'
-import { ensureDefaultSecret } from '../events/webhook-secret-store.ts'
 import { type AttemptId, newId, type PaymentId } from '../kernel/ids.ts'
 import { attempts, payments } from '../metrics/instruments.ts'
 import type { PaymentDependencies } from './dependencies.ts'
@@ -41,7 +40,6 @@ export async function writeDecision(
   await writeSurplus(tx, deps, decision)
   const refunds = (await refundsOfAll(tx, [decision.state])).get(before.payment.id) ?? []
   const write = planWrite(deps, before, decision, refunds, more)
-  if (isSentToOwnURL(write)) await ensureDefaultSecret(tx, deps.secrets, write.after)
   const isWritten = await writePayment(tx, write)
   if (!isWritten) throw new Error(`payment ${before.payment.id} changed although it should be locked`)
   countChanges(decision)
@@ -71,7 +69,6 @@ export async function tryWriteDecision(
   if (before.hasRefunds || changesRefunds) return false
   try {
     const write = planWrite(deps, before, decision, [], more)
-    if (isSentToOwnURL(write)) await ensureDefaultSecret(deps.database, deps.secrets, write.after)
     const isWritten = await writerOf(reservedOf(deps.database))(write)
     if (isWritten) countChanges(decision)
     return isWritten
@@ -158,10 +155,6 @@ function planWrite(
     at: now,
   }
 }
-
-/** Its webhooks are signed with the default secret of the merchant. */
-const isSentToOwnURL = ({ after, events }: PaymentWrite) =>
-  after.webhook !== null && events.some(({ type }) => isAnnounced(type))
 
 const COUNTED_OUTCOMES: ReadonlySet<string> = new Set([
   'started',

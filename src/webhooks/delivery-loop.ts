@@ -1,30 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { batch } from '../database/batch.ts'
 import type { Database } from '../database/database.ts'
-import { sendNewWith, type UnsentDelivery } from '../events/new-deliveries.ts'
 import { destinationOf } from '../events/outbox-store.ts'
-import { groupByPlace } from '../kernel/place.ts'
+import { groupByPlace, type Place } from '../kernel/place.ts'
 import type { WebhookAnswer } from '../outbound/webhook-http.ts'
-import { ClaimRounds } from './claim-rounds.ts'
-import {
-  type Claim,
-  type Claimed,
-  claimAt,
-  claimFirstTries,
-  claimRetries,
-  type Destination,
-  type DueDelivery,
-} from './claim-store.ts'
+import { claimDestinations, type DueDelivery } from './claim-store.ts'
 import type { TryResult } from './delivery-store.ts'
-import {
-  type DestinationQueue,
-  DestinationQueues,
-  isFull,
-  MAX_IN_FLIGHT_PER_DESTINATION,
-} from './destination-queues.ts'
+import { type DestinationQueue, DestinationQueues, MAX_IN_FLIGHT_PER_DESTINATION } from './destination-queues.ts'
 import { markHolding } from './held-delivery-store.ts'
 import { recordResults } from './record-results.ts'
 import { scheduleRetries } from './retry-store.ts'
+import { type Destination, type FoundDestination, findFirstTries, findRetries, type Search } from './search-store.ts'
 import { deliverySender, resultOf, type SendDependencies } from './send-delivery.ts'
 import { WorkerLease } from './worker-lease.ts'
 
@@ -49,8 +35,6 @@ const DESTINATIONS_PER_CLAIM = 32
 const DESTINATIONS_PER_MERCHANT_AND_CLAIM = 16
 /** Limits the destinations of one merchant, so that there is room for other merchants. */
 const MAX_DESTINATIONS_PER_MERCHANT = 256
-/** With so many destinations of all merchants, new deliveries are claimed, which observes the limits of each merchant. */
-const MAX_UNCLAIMED_DESTINATIONS = 256
 /** Fewer for retries, so that hosts that are down do not delay first tries of the same merchant. */
 const MAX_RETRIED_DESTINATIONS_PER_MERCHANT = 128
 /** Backpressure: no more is claimed while so many deliveries are claimed and not recorded. */
@@ -59,6 +43,8 @@ const POLL_MS = 1_000
 const STOP_WITHIN_MS = 5_000
 const RECORD_RETRY_MS = 1_000
 const RECORD_TOGETHER_MS = 50
+/** Before all merchants. */
+const FIRST = '00000000-0000-0000-0000-000000000000'
 
 type ClaimKind = 'first tries' | 'retries' | 'refill'
 
@@ -71,16 +57,20 @@ type ClaimKind = 'first tries' | 'retries' | 'refill'
  *   running  -> draining  stop() was called: no claim and no call is started, results of calls in flight are recorded
  *   draining -> stopped   the calls have ended, or STOP_WITHIN_MS have passed: leases are released, later results are discarded
  *
- * States of claiming, with one statement at a time:
- *   idle      -> scheduled  a kind of claim was requested; requests in the same turn of the event loop share one statement
+ * States of claiming, with one claim at a time:
+ *   idle      -> scheduled  a kind of claim was requested; requests in the same turn of the event loop share one claim
  *   scheduled -> claiming   the kind that was requested first is claimed
  *   scheduled -> idle       MAX_CLAIMED is reached, the worker lease is not valid, or the loop is not running
- *   claiming  -> idle       the statement has ended; the next kind is scheduled if one is requested
+ *   claiming  -> idle       the claim has ended; the next kind is scheduled if one is requested
  *
- * Kinds of claims. They take turns, so that none delays the others:
+ * Kinds of claims. They take turns, so that none delays the others. The first two search for destinations with something due, then claim
+ * those; the third claims at known ones:
  *   first tries  requested by wake() and each poll, and again while destinations are left
  *   retries      requested by each poll, and again while destinations are left
  *   refill       requested by a destination that answers fast, has more due, and has less than half of LARGE_BATCH pending
+ *
+ * A search that found as many as it may of one merchant is repeated. Then these destinations have enough, or have nothing more due, so
+ * that the next ones are found. A search that was full continues with the next merchant, and ends after one from the first merchant on.
  */
 class DeliveryLoop implements DeliveryEngine {
   #state: 'running' | 'draining' | 'stopped' = 'running'
@@ -92,8 +82,10 @@ class DeliveryLoop implements DeliveryEngine {
   readonly #inFlight = new Set<Promise<void>>()
   readonly #requested = new Set<ClaimKind>()
   readonly #refills = new Map<string, Destination>()
-  readonly #firstTries = new ClaimRounds(ROUND_LIMITS)
-  readonly #retries = new ClaimRounds(ROUND_LIMITS)
+  /** The merchant after which each search begins, by uuid. */
+  readonly #after = { 'first tries': FIRST, retries: FIRST }
+  /** Destinations of disabled endpoints. They are closed until the next poll, so that each search finds others. */
+  readonly #disabled = new Set<string>()
   readonly #pollTimer: NodeJS.Timeout
   #claiming: Promise<void> | undefined
   #polling: Promise<void> | undefined
@@ -110,37 +102,8 @@ class DeliveryLoop implements DeliveryEngine {
 
   wake(changedDestination = ''): void {
     if (changedDestination) this.#queues.drop(changedDestination)
+    if (this.#disabled.delete(changedDestination)) this.#queues.reopen(changedDestination)
     this.#request('first tries')
-  }
-
-  /**
-   * Sends deliveries that this process has just committed, without a claim: the lease that this worker has on their destination covers them,
-   * too. Returns false if some of them must be claimed. Not during a claim, which may return the same ones, and not before one that is
-   * requested, because older ones may be waiting for it.
-   */
-  take(deliveries: UnsentDelivery[]): boolean {
-    const mayTake = this.#state === 'running' && this.#lease.isValid && this.#claimState !== 'claiming'
-    if (!mayTake || this.#requested.has('first tries')) return false
-    return deliveries.filter((delivery) => !this.#takeOne(delivery)).length === 0
-  }
-
-  #takeOne(delivery: UnsentDelivery): boolean {
-    const { destination, uuid } = delivery
-    if (this.#queues.wasClaimed(uuid)) return true
-    const leasedUntilMs = this.#queues.leasedUntilMs(destination)
-    const leaseMs = leasedUntilMs - performance.now()
-    const isTooMany = this.#queues.claimedCount >= MAX_CLAIMED
-    if (leaseMs < LONGEST_CALL_MS || isTooMany || this.#queues.isClosed(destination)) return false
-    const queue = this.#queues.get(destination)
-    if (queue && isFull(queue)) {
-      queue.hasMore = true // a later claim takes it
-      return true
-    }
-    // Older ones come first.
-    if (queue ? queue.hasMore : this.#queues.size >= MAX_UNCLAIMED_DESTINATIONS) return false
-    const due = { ...delivery, tries: 0, triesBefore: 0, leaseMs, isEnabled: true }
-    this.#sendNext(this.#queues.add(destination, [due], { hasMore: false, leasedUntilMs }))
-    return true
   }
 
   async stop(): Promise<void> {
@@ -160,6 +123,8 @@ class DeliveryLoop implements DeliveryEngine {
   #poll(): void {
     this.#polling ??= this.#renewLease().finally(() => {
       this.#polling = undefined
+      for (const destination of this.#disabled) this.#queues.reopen(destination)
+      this.#disabled.clear()
       this.#request('retries', 'first tries')
     })
   }
@@ -216,88 +181,79 @@ class DeliveryLoop implements DeliveryEngine {
       })
   }
 
-  #claim(kind: ClaimKind): Promise<void> {
-    if (kind === 'first tries') return this.#claimFirstTries()
-    return kind === 'retries' ? this.#claimRetries() : this.#claimRefills()
+  async #claim(kind: ClaimKind): Promise<void> {
+    await this.#claimAt(kind, kind === 'refill' ? this.#nextRefills() : await this.#search(kind))
   }
 
-  async #claimFirstTries(): Promise<void> {
-    const rounds = this.#firstTries
-    const claimed = await this.#claimRound(rounds, MAX_DESTINATIONS_PER_MERCHANT, (look) =>
-      claimFirstTries(this.#dependencies.database, { ...look, past: rounds.past }),
-    )
-    if (rounds.advance(claimed)) this.#requested.add('first tries')
-  }
-
-  async #claimRetries(): Promise<void> {
+  async #search(kind: 'first tries' | 'retries'): Promise<FoundDestination[]> {
     const { database } = this.#dependencies
-    const claimed = await this.#claimRound(this.#retries, MAX_RETRIED_DESTINATIONS_PER_MERCHANT, (look) =>
-      claimRetries(database, look),
-    )
-    if (this.#retries.advance(claimed)) this.#requested.add('retries')
-    for (const [place, idle] of groupByPlace(claimed.idle, (each) => each.place))
-      await scheduleRetries(
-        database,
-        place,
-        idle.map(({ destination }) => destination),
-      )
+    const after = this.#after[kind]
+    const limits = { maxDestinations: DESTINATIONS_PER_CLAIM, perMerchant: DESTINATIONS_PER_MERCHANT_AND_CLAIM }
+    const search = (exceptDestinations: string[], maxPerMerchant: number): Search => ({
+      ...{ workerId: this.#lease.workerId, after, ...limits, exceptDestinations },
+      exceptMerchants: this.#queues.merchantsWith(maxPerMerchant),
+    })
+    const found =
+      kind === 'retries'
+        ? await findRetries(database, search(this.#queues.claimedDestinations(), MAX_RETRIED_DESTINATIONS_PER_MERCHANT))
+        : await findFirstTries(database, {
+            // Otherwise each poll would claim more for an endpoint that does not answer, up to MAX_CLAIMED.
+            ...search(this.#queues.fullDestinations(), MAX_DESTINATIONS_PER_MERCHANT),
+            claimedIds: this.#queues.claimedIds(),
+          })
+    const last = found.length === DESTINATIONS_PER_CLAIM ? found.at(-1) : undefined
+    this.#after[kind] = last?.merchantUuid ?? FIRST
+    const perMerchant = Map.groupBy(found, ({ merchantUuid }) => merchantUuid).values()
+    const isCut = perMerchant.some(({ length }) => length === DESTINATIONS_PER_MERCHANT_AND_CLAIM)
+    if (last || isCut || after !== FIRST) this.#requested.add(kind)
+    return found
   }
 
-  async #claimRound(
-    rounds: ClaimRounds,
-    maxPerMerchant: number,
-    claim: (look: Parameters<typeof claimRetries>[1]) => Promise<Claimed>,
-  ): Promise<Claimed> {
-    const { after, maxDestinations, perMerchant } = rounds
-    try {
-      return await this.#enqueue(MAX_IN_FLIGHT_PER_DESTINATION, this.#queues.claimedIds(), (basis) =>
-        claim({
-          ...basis,
-          after,
-          maxDestinations,
-          perMerchant,
-          fullMerchants: this.#queues.merchantsWith(maxPerMerchant),
-          // Otherwise each poll would claim more for an endpoint that does not answer, up to MAX_CLAIMED.
-          fullDestinations: this.#queues.fullDestinations(),
-        }),
-      )
-    } catch (error) {
-      rounds.shrink()
-      throw error
-    }
-  }
-
-  async #claimRefills(): Promise<void> {
-    const destinations = [...this.#refills.values()].slice(0, DESTINATIONS_PER_CLAIM)
-    const names = destinations.map(({ destination }) => destination)
-    for (const name of names) this.#refills.delete(name)
+  #nextRefills(): Destination[] {
+    const next = [...this.#refills.values()].slice(0, DESTINATIONS_PER_CLAIM)
+    for (const { destination } of next) this.#refills.delete(destination)
     if (this.#refills.size > 0) this.#requested.add('refill')
-    await this.#enqueue(LARGE_BATCH, this.#queues.claimedIds(names), (basis) =>
-      claimAt(this.#dependencies.database, destinations, basis),
-    )
+    return next
   }
 
-  /** Puts the claimed deliveries into the queues of their destinations, and starts to send them. */
-  async #enqueue(
-    perDestination: number,
-    claimedIds: string[],
-    claim: (basis: Claim) => Promise<Claimed>,
-  ): Promise<Claimed> {
-    const claimedAtMs = performance.now()
-    const { workerId } = this.#lease
+  /** Each place in a statement of its own. A failure of one does not stop the others. */
+  async #claimAt(kind: ClaimKind, destinations: Destination[]): Promise<void> {
     this.#queues.beginClaim()
-    const claimed = await claim({ workerId, leaseSeconds: LEASE_SECONDS, perDestination, claimedIds })
-    for (const [destination, deliveries] of Map.groupBy(claimed.deliveries, (delivery) => delivery.destination)) {
-      const [{ isEnabled, endpointId, leaseMs }] = deliveries as [DueDelivery]
-      if (!isEnabled && endpointId) {
-        await markHolding(this.#dependencies.database, [endpointId])
+    const groups = groupByPlace(destinations, ({ place }) => place)
+    const claims = groups.map(([place, some]) => {
+      const names = some.map(({ destination }) => destination).sort()
+      return this.#claimIn(kind, place, names)
+    })
+    const failed = (await Promise.allSettled(claims)).find(({ status }) => status === 'rejected')
+    if (failed) throw (failed as PromiseRejectedResult).reason
+  }
+
+  /** Claims what is due at these destinations, puts it into their queues, and starts to send. */
+  async #claimIn(kind: ClaimKind, place: Place, destinations: string[]): Promise<void> {
+    const { database } = this.#dependencies
+    const { workerId } = this.#lease
+    const claimedIds = this.#queues.claimedIds(destinations)
+    const perDestination = kind === 'refill' ? LARGE_BATCH : MAX_IN_FLIGHT_PER_DESTINATION
+    const limits = { leaseSeconds: LEASE_SECONDS, perDestination, claimedIds }
+    const claimedAtMs = performance.now()
+    const claimed = await claimDestinations(database, place, destinations, { workerId, ...limits })
+    const idle: string[] = []
+    for (const each of claimed) {
+      const { destination, deliveries, leaseMs } = each
+      const [first] = deliveries
+      if (!first) idle.push(destination)
+      if (!first || this.#queues.isClosed(destination) || this.#queues.wasDropped(destination)) continue
+      if (!first.isEnabled && first.endpointId) {
+        this.#disabled.add(destination)
+        this.#queues.close(destination)
+        await markHolding(database, [first.endpointId])
         continue
       }
-      if (this.#queues.isClosed(destination) || this.#queues.wasDropped(destination)) continue
       const hasMore = deliveries.length === perDestination
-      this.#sendNext(this.#queues.add(destination, deliveries, { hasMore, leasedUntilMs: claimedAtMs + leaseMs }))
+      this.#sendNext(this.#queues.add(each, { hasMore, leasedUntilMs: claimedAtMs + leaseMs }))
     }
-    return claimed
+    // A destination on the retry schedule with nothing due: its schedule must be corrected.
+    if (kind === 'retries') await scheduleRetries(database, place, idle)
   }
 
   #sendNext(queue: DestinationQueue): void {
@@ -376,21 +332,9 @@ class DeliveryLoop implements DeliveryEngine {
   })
 }
 
-const ROUND_LIMITS = {
-  maxDestinations: DESTINATIONS_PER_CLAIM,
-  perMerchant: DESTINATIONS_PER_MERCHANT_AND_CLAIM,
-}
-
 const isFast = (answer: WebhookAnswer) => answer.kind === 'answer' && answer.status < 300 && answer.tookMs < FAST_MS
 
 export function startDelivering(dependencies: DeliveryDependencies): DeliveryEngine {
   const loop = new DeliveryLoop(dependencies)
-  const endTaking = sendNewWith(dependencies.database, (deliveries) => loop.take(deliveries))
-  return {
-    wake: (changedDestination) => loop.wake(changedDestination),
-    stop() {
-      endTaking()
-      return loop.stop()
-    },
-  }
+  return { wake: (changedDestination) => loop.wake(changedDestination), stop: () => loop.stop() }
 }

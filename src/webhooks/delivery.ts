@@ -1,11 +1,19 @@
-import type { UnsentDelivery } from '../events/new-deliveries.ts'
-import type { DeliveryId } from '../kernel/ids.ts'
+import type { EndpointId, EventId, MerchantId } from '../kernel/ids.ts'
+import type { Mode } from '../kernel/mode.ts'
+import type { Place } from '../kernel/place.ts'
 import type { WebhookAnswer } from '../outbound/webhook-http.ts'
 
 /** The delivery of one event to one URL. It has tries; the word attempt is reserved for payments. */
-export interface Delivery
-  extends Pick<UnsentDelivery, 'place' | 'eventId' | 'merchantId' | 'mode' | 'endpointId' | 'url' | 'destination'> {
-  id: DeliveryId
+export interface Delivery {
+  /** The id as the database stores it. It is never shown, so it is not converted. */
+  uuid: string
+  place: Place
+  eventId: EventId
+  merchantId: MerchantId
+  mode: Mode
+  endpointId: EndpointId | null
+  url: string
+  destination: string
   tries: number
   /** How many of the tries were made before the event was last redelivered on request. */
   triesBefore: number

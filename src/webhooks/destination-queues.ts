@@ -1,11 +1,8 @@
 import { type MerchantId, uuidOf } from '../kernel/ids.ts'
-import type { Destination, DueDelivery } from './claim-store.ts'
+import type { ClaimedDestination, DueDelivery } from './claim-store.ts'
+import type { Destination } from './search-store.ts'
 
 export const MAX_IN_FLIGHT_PER_DESTINATION = 8
-/** Leases that are remembered. Deliveries to other destinations are claimed. */
-const MAX_LEASES = 10_000
-/** Some seconds of deliveries. */
-const MAX_FORGOTTEN = 10_000
 
 /** The claimed deliveries of one destination. */
 export interface DestinationQueue extends Destination {
@@ -22,75 +19,40 @@ export interface DestinationQueue extends Destination {
 /** The deliveries that this worker has claimed, by destination, until their results are recorded. */
 export class DestinationQueues {
   readonly #queues = new Map<string, DestinationQueue>()
-  /** The destination of each claimed delivery, by `uuid`. A claim must not return these again. */
-  readonly #claimed = new Map<string, string>()
-
-  /** The latest that are no longer claimed, by `uuid`, and those before them. */
-  #forgotten = new Set<string>()
-  #forgottenBefore = new Set<string>()
-
-  /** Monotonic time at which the lease on each destination ends. */
-  readonly #leasedUntilMs = new Map<string, number>()
+  /** The claimed deliveries of each destination, by `uuid`. A claim must not return these again. */
+  readonly #claimed = new Map<string, Set<string>>()
   readonly #closed = new Set<string>()
   readonly #dropped = new Set<string>()
+  claimedCount = 0
 
-  get claimedCount(): number {
-    return this.#claimed.size
-  }
-
-  /** How many destinations there are. */
-  get size(): number {
-    return this.#queues.size
-  }
-
-  /** Adds deliveries to one destination. */
+  /** Adds claimed deliveries of one destination. */
   add(
-    destination: string,
-    deliveries: DueDelivery[],
+    { place, destination, deliveries }: ClaimedDestination,
     claim: Pick<DestinationQueue, 'hasMore' | 'leasedUntilMs'>,
   ): DestinationQueue {
-    const [{ place, merchantId }] = deliveries as [DueDelivery]
-    const empty = { place, destination, merchantId, pending: [], inFlight: 0 }
-    const known = this.#queues.get(destination) ?? { ...empty, ...claim }
-    const queue = Object.assign(known, claim)
+    const [{ merchantId }] = deliveries as [DueDelivery]
+    const empty = { place, destination, merchantId, pending: [] as DueDelivery[], inFlight: 0 }
+    const queue = Object.assign(this.#queues.get(destination) ?? empty, claim)
     this.#queues.set(destination, queue)
-    for (const delivery of deliveries) {
-      this.#claimed.set(delivery.uuid, destination)
-      queue.pending.push(delivery)
-    }
-    if (this.#leasedUntilMs.size >= MAX_LEASES) this.#leasedUntilMs.clear() // the others are claimed once more
-    this.#leasedUntilMs.set(destination, claim.leasedUntilMs)
+    const claimed = this.#claimed.get(destination) ?? new Set()
+    this.#claimed.set(destination, claimed)
+    for (const { uuid } of deliveries) claimed.add(uuid)
+    this.claimedCount += deliveries.length
+    queue.pending.push(...deliveries)
     return queue
   }
 
-  /** 0: this worker has no lease on it. */
-  leasedUntilMs(destination: string): number {
-    return this.#leasedUntilMs.get(destination) ?? 0
-  }
-
-  get(destination: string): DestinationQueue | undefined {
-    return this.#queues.get(destination)
-  }
-
   /** The result of a delivery is recorded, or is never going to be. */
-  forget({ uuid }: DueDelivery): void {
-    this.#claimed.delete(uuid)
-    this.#forgotten.add(uuid)
-    // In two generations: the first entries of a set from which many were deleted are slow to find.
-    if (this.#forgotten.size < MAX_FORGOTTEN) return
-    this.#forgottenBefore = this.#forgotten
-    this.#forgotten = new Set()
-  }
-
-  /** Whether it is here, or was a moment ago: a claim can return a delivery before its writer has the answer to the commit. */
-  wasClaimed(uuid: string): boolean {
-    return this.#claimed.has(uuid) || this.#forgotten.has(uuid) || this.#forgottenBefore.has(uuid)
+  forget({ uuid, destination }: DueDelivery): void {
+    const claimed = this.#claimed.get(destination)
+    if (!claimed?.delete(uuid)) return
+    this.claimedCount--
+    if (claimed.size === 0) this.#claimed.delete(destination)
   }
 
   /** Leaves the deliveries that were not sent yet, and further ones, to a claim that begins after this. */
   drop(destination: string): void {
     this.#dropped.add(destination)
-    this.#leasedUntilMs.delete(destination)
     for (const delivery of this.#queues.get(destination)?.pending.splice(0) ?? []) this.forget(delivery)
   }
 
@@ -119,7 +81,6 @@ export class DestinationQueues {
 
   /** The leases may be lost. */
   dropAll(): void {
-    this.#leasedUntilMs.clear()
     for (const destination of this.#queues.keys()) this.drop(destination)
   }
 
@@ -128,11 +89,13 @@ export class DestinationQueues {
   }
 
   /** Of these destinations, or of all. */
-  claimedIds(destinations?: string[]): string[] {
-    if (!destinations) return [...this.#claimed.keys()]
-    const found: string[] = []
-    for (const [uuid, destination] of this.#claimed) if (destinations.includes(destination)) found.push(uuid)
-    return found
+  claimedIds(destinations: Iterable<string> = this.#claimed.keys()): string[] {
+    return [...destinations].flatMap((destination) => [...(this.#claimed.get(destination) ?? [])])
+  }
+
+  /** Destinations with claimed deliveries, and closed ones. */
+  claimedDestinations(): string[] {
+    return [...this.#claimed.keys(), ...this.#closed]
   }
 
   /** Destinations with as many deliveries as can be in flight, and closed ones. */
@@ -148,6 +111,6 @@ export class DestinationQueues {
   }
 }
 
-export function isFull({ inFlight, pending }: DestinationQueue): boolean {
+function isFull({ inFlight, pending }: DestinationQueue): boolean {
   return inFlight + pending.length >= MAX_IN_FLIGHT_PER_DESTINATION
 }

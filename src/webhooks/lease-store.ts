@@ -1,7 +1,7 @@
-import type { Database, Queries } from '../database/database.ts'
+import type { Queries } from '../database/database.ts'
 import { freshSql, sql } from '../database/sql.ts'
-import { ALL_PLACES, groupByPlace } from '../kernel/place.ts'
-import type { Destination } from './claim-store.ts'
+import { ALL_PLACES } from '../kernel/place.ts'
+import type { Destination } from './search-store.ts'
 
 export interface Renewal {
   /** Since when this worker has renewed without a gap. */
@@ -36,32 +36,16 @@ export async function renewWorker(
 }
 
 /**
- * Releases the destinations of this worker, or of others that are still lapsed, so that any worker can claim them at once. A claim moved
- * the retries of a destination to the end of its lease; they become due now. Rows are locked in the order of their destinations, as
- * everywhere, against deadlocks. There is no index on the owner of a lease: workers rarely die, and it would make every claim slower.
+ * Releases the destinations of this worker, or of others that are still lapsed, so that any worker can claim them at once. There is no
+ * index on the owner of a lease: workers rarely die, and it would make every claim slower.
  */
-export async function releaseWorkers(database: Database, me: string, workerIds: string[]): Promise<void> {
-  await database.transaction(async (tx) => {
-    const released = await tx.rows<Destination & { owned_until: string }>(sql`
-      with gone_workers as (
-        delete from delivery_workers where id = any(${workerIds}::uuid[]) and (id = ${me}::uuid or alive_until < now()) returning id
-      )
-      delete from delivery_leases
-       where owner in (select id from gone_workers) and owned_until >= now() and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
-      returning place, destination, owned_until::text`)
-    for (const [place, leases] of groupByPlace(released, (lease) => lease.place)) {
-      await tx.rows(sql`
-        with moved as (
-          select r.destination
-            from unnest(${leases.map(({ destination }) => destination)}::text[], ${leases.map((lease) => lease.owned_until)}::timestamptz[])
-                 as l (destination, owned_until)
-            join delivery_retries r on r.place = ${place} and r.destination = l.destination
-           where r.next_due_at > now() and r.next_due_at <= l.owned_until
-           order by r.destination for update of r
-        )
-        update delivery_retries r set next_due_at = now() from moved m where r.place = ${place} and r.destination = m.destination`)
-    }
-  })
+export async function releaseWorkers(db: Queries, me: string, workerIds: string[]): Promise<void> {
+  await db.rows(sql`
+    with gone_workers as (
+      delete from delivery_workers where id = any(${workerIds}::uuid[]) and (id = ${me}::uuid or alive_until < now()) returning id
+    )
+    delete from delivery_leases
+     where owner in (select id from gone_workers) and owned_until >= now() and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}`)
 }
 
 /**

@@ -3,7 +3,8 @@ import type { Queries, Transaction } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
 import { uuidOf } from '../kernel/ids.ts'
 import { ALL_PLACES, type Place } from '../kernel/place.ts'
-import type { Destination, DueDelivery } from './claim-store.ts'
+import type { DueDelivery } from './claim-store.ts'
+import type { Destination } from './search-store.ts'
 
 /**
  * Sets the time of the next retry at each of these destinations of one place to that of its earliest waiting delivery. A destination

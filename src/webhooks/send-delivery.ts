@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import type { Span } from '@opentelemetry/api'
 import type { Logger } from 'pino'
 import type { Queries } from '../database/database.ts'
-import { defaultSecretContext } from '../events/webhook-secret-store.ts'
+import { defaultSecretContext, ensureDefaultSecret } from '../events/webhook-secret-store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Mode } from '../kernel/mode.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
@@ -30,9 +30,13 @@ export function deliverySender(dependencies: SendDependencies): (delivery: DueDe
   const { database, clock, log, secrets, http, allowPrivate } = dependencies
   const keyOf = signingKeys((sealed, context) => secrets.open(sealed, context))
 
-  /** One key for each secret that is valid now. */
-  function keysOf(delivery: DueDelivery): KeyObject[] {
+  /** One key for each secret that is valid now. The default secret of a merchant is created when the first delivery is signed with it. */
+  async function keysOf(delivery: DueDelivery): Promise<KeyObject[]> {
     const { endpointId, sealedSecret, sealedPreviousSecret } = delivery
+    if (endpointId === null && sealedSecret === null) {
+      const created = await ensureDefaultSecret(database, secrets, delivery)
+      return [keyOf(created.toString('base64'), defaultSecretContext(delivery))]
+    }
     const context = endpointId ? endpointSecretContext(endpointId) : defaultSecretContext(delivery)
     const keys = sealedSecret ? [keyOf(sealedSecret, context)] : []
     if (sealedPreviousSecret) keys.push(keyOf(sealedPreviousSecret, context))
@@ -44,7 +48,7 @@ export function deliverySender(dependencies: SendDependencies): (delivery: DueDe
     try {
       const span = await startDeliverySpan(database, id)
       const traceparent = span && traceparentOf(span)
-      const headers = webhookHeaders(keysOf(delivery), { id, body, at: clock.now() })
+      const headers = webhookHeaders(await keysOf(delivery), { id, body, at: clock.now() })
       if (traceparent) headers.traceparent = traceparent
       const answer = await http.post({ url, headers, body, allowPrivate: allowPrivate(mode, url), destination })
       if (span) endSpan(span, answer)

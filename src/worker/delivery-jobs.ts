@@ -1,8 +1,8 @@
 import type { Database } from '../database/database.ts'
-import type { Destination } from '../webhooks/claim-store.ts'
 import { holdNextDeliveries } from '../webhooks/hold-deliveries.ts'
 import { forgetOldLeases } from '../webhooks/lease-store.ts'
 import { scheduleMissedRetries } from '../webhooks/retry-store.ts'
+import type { Destination } from '../webhooks/search-store.ts'
 import type { Job } from './worker.ts'
 
 const HOUR_MS = 3_600_000

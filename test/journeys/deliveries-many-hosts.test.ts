@@ -3,11 +3,10 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
-import { merchantKey } from '../../src/webhooks/claim-rounds.ts'
-import { claimRetries } from '../../src/webhooks/claim-store.ts'
 import { holdNextDeliveries } from '../../src/webhooks/hold-deliveries.ts'
 import { MAX_WAITING_HOSTS } from '../../src/webhooks/record-tries.ts'
 import { scheduleMissedRetries, scheduleRetries } from '../../src/webhooks/retry-store.ts'
+import { findRetries } from '../../src/webhooks/search-store.ts'
 import {
   addEndpoint,
   deliveriesSeen,
@@ -24,7 +23,6 @@ import { eventually, request, type Shop } from '../support/paying.ts'
 /** One merchant with very many webhook hosts must not delay others. */
 const service = await startDeliveringService()
 const { database } = service
-const FIRST = merchantKey(0, '00000000-0000-0000-0000-000000000000')
 const { addCopies, addHosts, forgetAll } = rowGenerator(service.databaseUrl)
 
 async function delayOf(shop: Shop): Promise<number> {
@@ -35,7 +33,7 @@ async function delayOf(shop: Shop): Promise<number> {
   return (listener.heard[0] as Heard).at - before
 }
 
-test('20 000 due retries of one merchant leave room in the same claim for the retry of another', async () => {
+test('20 000 due retries of one merchant leave room in the same search for the retry of another', async () => {
   const [many, other] = [await service.addShop(), await service.addShop()]
   const [eventId, theirs] = [await tell(many), await tell(other)]
   await addHosts(eventId, { count: 20_000, tries: 1 })
@@ -44,19 +42,12 @@ test('20 000 due retries of one merchant leave room in the same claim for the re
   await addHosts(theirs, { name: 'the only host', count: 1, tries: 1 })
   await database.rows(sql`update deliveries set due_at = now() where event_id = ${uuidOf(theirs)}`)
   await scheduleRetries(database, other.place, ['the only host 1'])
-  const { deliveries } = await claimRetries(database, {
-    ...{
-      workerId: randomUUID(),
-      leaseSeconds: 30,
-      perDestination: 8,
-      claimedIds: [],
-      fullDestinations: [],
-      fullMerchants: [],
-    },
-    ...{ after: FIRST, maxDestinations: 32, perMerchant: 16 },
+  const found = await findRetries(database, {
+    ...{ workerId: randomUUID(), exceptDestinations: [], exceptMerchants: [] },
+    ...{ after: '00000000-0000-0000-0000-000000000000', maxDestinations: 32, perMerchant: 16 },
   })
   const counts = [many, other].map(
-    (shop) => deliveries.filter(({ merchantId }) => merchantId === shop.merchantId).length,
+    (shop) => found.filter(({ merchantUuid }) => merchantUuid === shop.merchantUuid).length,
   )
   assert.deepEqual(counts, [16, 1])
   await forgetAll()

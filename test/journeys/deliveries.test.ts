@@ -368,7 +368,7 @@ test('D5: a delivery whose result was not recorded is sent again after the lease
   const broken: Database = {
     ...database,
     rows: (statement) =>
-      statement.text.includes('delivery_tries')
+      /delivery_tries|gone_workers/.test(statement.text)
         ? Promise.reject(new Error('the process has died'))
         : database.rows(statement),
     transaction: () => Promise.reject(new Error('the process has died')),

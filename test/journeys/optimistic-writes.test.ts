@@ -2,9 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
 import { type Database, type Queries, STATEMENT_SENT, type Transaction } from '../../src/database/database.ts'
-import { unavailable } from '../../src/database/pool.ts'
 import { type Statement, sql } from '../../src/database/sql.ts'
-import { ensureDefaultSecret } from '../../src/events/webhook-secret-store.ts'
 import { type AttemptId, type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
 import { checkAttempt, settleAttempt } from '../../src/payments/settle-attempt.ts'
@@ -77,20 +75,6 @@ test('the same transaction id at another provider of the same payment is other m
   const outcome = { kind: 'paid', receipts: receipts(1_250_000) } as const
   await settleAttempt(parts, second, { source: 'check', outcome }, state)
   assert.equal((await shop.payment(payment.id)).status, 'successful')
-})
-
-test('a default webhook secret whose transaction was rolled back is created again', async () => {
-  const shop = await service.addShop()
-  const scope = { merchantId: shop.merchantId, mode: 'live' } as const
-  const rolledBack = database.transaction(async (tx) => {
-    for (const _ of [1, 2]) await ensureDefaultSecret(tx, parts.secrets, scope)
-    throw unavailable(new Error('the connection breaks'))
-  })
-  await assert.rejects(rolledBack)
-  await ensureDefaultSecret(database, parts.secrets, scope)
-  assert.ok(
-    await database.row(sql`select from webhook_secrets where merchant_id = ${shop.merchantUuid} and mode = 'live'`),
-  )
 })
 
 test('initialize sends its intent before it looks for a saved card', async () => {

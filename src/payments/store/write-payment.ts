@@ -4,8 +4,7 @@ import { isLockTimeout } from '../../database/failure.ts'
 import { jsonColumns, statementOf } from '../../database/sql.ts'
 import { type Event, isAnnounced } from '../../events/event.ts'
 import { PAYMENTS_CHANNEL } from '../../events/event-store.ts'
-import { sendNew, WRITTEN_WITH_DELIVERIES, type WrittenRow } from '../../events/new-deliveries.ts'
-import { DELIVERIES, EVENTS } from '../../events/outbox-store.ts'
+import { DELIVERIES, DELIVERIES_CHANNEL, EVENTS } from '../../events/outbox-store.ts'
 import { type AttemptId, uuidOf } from '../../kernel/ids.ts'
 import type { Place } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
@@ -254,7 +253,7 @@ function buildText(has: Set<string>, isForOne: boolean): string {
   return `
   with types as (select $1::jsonb, $2::smallint, $3::uuid[], $4::uuid[], $5::bigint[]),
   ${isForOne ? textForOne(all) : all}
-  ${has.has('deliveries') ? WRITTEN_WITH_DELIVERIES : 'select id as payment_id from written'}`
+  select id as payment_id from written`
 }
 
 /**
@@ -337,13 +336,13 @@ async function writeInOne(db: Queries, shape: string, place: Place, writes: Paym
   const ids = writes.map(({ after }) => uuidOf(after.id))
   const changed = writes.flatMap(({ changedAttempts }) => changedAttempts.map(({ id }) => uuidOf(id)))
   const notices = writes.flatMap(({ notice }) => (notice ? [notice.id] : []))
-  const rows = await db.rows<WrittenRow>(
+  const rows = await db.rows<{ payment_id: string }>(
     statementOf(textOf(shape, isOneRow(writes)), [docOf(writes), place, ids, changed, notices]),
   )
-  const written = new Set(rows.flatMap(({ payment_id }) => payment_id ?? []))
+  const written = new Set(rows.map(({ payment_id }) => payment_id))
   const results = ids.map((id) => written.has(id))
   const events = writes.flatMap((write, index) => (results[index] ? write.events : []))
-  if (writes.some(isSent) && events.length > 0) sendNew(db, rows, events)
+  if (events.some(({ type }) => isAnnounced(type))) db.notify(DELIVERIES_CHANNEL)
   for (const paymentId of new Set(events.map((event) => event.paymentId))) db.notify(PAYMENTS_CHANNEL, paymentId)
   return results
 }
