@@ -187,3 +187,22 @@ test('disabling an endpoint stops the deliveries that an engine has claimed for 
   await engine.stop()
   assert.equal(listener.heard.length, 8)
 })
+
+test('deliveries that wait at twenty disabled endpoints do not delay those to another destination of the merchant', async () => {
+  const shop = await service.addShop()
+  const { id } = await addEndpoint(shop, 'http://127.0.0.1:9/')
+  const eventId = await tell(shop)
+  await database.rows(sql`
+    with disabled as (
+      insert into webhook_endpoints (id, merchant_id, mode, url, events, enabled, sealed_secret)
+      select gen_random_uuid(), merchant_id, mode, url, events, false, sealed_secret
+        from webhook_endpoints cross join generate_series(1, 20) where id = ${uuidOf(id)}
+      returning id, url
+    )
+    insert into deliveries (place, id, event_id, merchant_id, mode, endpoint_id, url, destination)
+    select e.place, gen_random_uuid(), e.id, e.merchant_id, e.mode, w.id, w.url, w.id::text
+      from events e cross join disabled w where e.id = ${uuidOf(eventId)}`)
+  const engine = service.startEngine()
+  await delayOf(shop)
+  await engine.stop()
+})
