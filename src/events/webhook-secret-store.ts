@@ -8,7 +8,7 @@ import { newWebhookSecret, type WebhookSecret } from './webhook-secret.ts'
 export const defaultSecretContext = ({ merchantId, mode }: Owner) =>
   `webhook_secrets.sealed_secret:${merchantId}:${mode}`
 
-/** Creates the scope's default webhook secret if it has none, and returns it sealed. Of several processes, all get the first one's. */
+/** Creates the scope's default webhook secret if it has none. Returns it sealed; several processes get the same one. */
 export async function ensureDefaultSecret(db: Queries, secrets: SecretBox, scope: Owner): Promise<Buffer> {
   await db.rows(sql`
     insert into webhook_secrets (merchant_id, mode, sealed_secret)

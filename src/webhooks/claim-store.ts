@@ -53,8 +53,9 @@ interface ClaimedRow {
 }
 
 /**
- * Takes a lease on those of these destinations of one place that no other worker has, and reads what is due there. A lease of this worker
- * is renewed after a third of its time, so that most claims write nothing. `destinations` are sorted, so that two claims cannot deadlock.
+ * Takes a lease on those of these destinations of one place that no other worker has, and reads what is due there. A
+ * lease of this worker is renewed after a third of its time, so that most claims write nothing. `destinations` are
+ * sorted, so that two claims cannot deadlock.
  */
 export async function claimDestinations(
   db: Queries,

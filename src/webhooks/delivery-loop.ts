@@ -63,14 +63,15 @@ type ClaimKind = 'first tries' | 'retries' | 'refill'
  *   scheduled -> idle       MAX_CLAIMED is reached, the worker lease is not valid, or the loop is not running
  *   claiming  -> idle       the claim has ended; the next kind is scheduled if one is requested
  *
- * Kinds of claims. They take turns, so that none delays the others. The first two search for destinations with something due, then claim
- * those; the third claims at known ones:
+ * Kinds of claims. They take turns, so that none delays the others. The first two search for destinations with
+ * something due, then claim those; the third claims at known ones:
  *   first tries  requested by wake() and each poll, and again while destinations are left
  *   retries      requested by each poll, and again while destinations are left
  *   refill       requested by a destination that answers fast, has more due, and has less than half of LARGE_BATCH pending
  *
- * A search that found as many as it may of one merchant is repeated. Then these destinations have enough, or have nothing more due, so
- * that the next ones are found. A search that was full continues with the next merchant, and ends after one from the first merchant on.
+ * A search that found as many as it may of one merchant is repeated. By then these destinations have enough, or have
+ * nothing more due, so that the next ones are found. After a search that was full the next one begins with the
+ * following merchant; when it ends, there is one more from the first merchant on.
  */
 class DeliveryLoop implements DeliveryEngine {
   #state: 'running' | 'draining' | 'stopped' = 'running'

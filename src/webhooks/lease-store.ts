@@ -36,8 +36,8 @@ export async function renewWorker(
 }
 
 /**
- * Releases the destinations of this worker, or of others that are still lapsed, so that any worker can claim them at once. There is no
- * index on the owner of a lease: workers rarely die, and it would make every claim slower.
+ * Releases the destinations of this worker, or of others that are still lapsed, so that any worker can claim them at
+ * once. There is no index on the owner of a lease: workers rarely die, and it would make every claim slower.
  */
 export async function releaseWorkers(db: Queries, me: string, workerIds: string[]): Promise<void> {
   await db.rows(sql`

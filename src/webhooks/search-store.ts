@@ -33,11 +33,13 @@ const foundOf = ({ place, destination, merchant_id }: FoundRow): FoundDestinatio
 })
 
 /**
- * Finds destinations with deliveries that have not been tried yet, or not since a merchant asked to send them again. It locks nothing.
+ * Finds destinations with deliveries that have not been tried yet, or not since a merchant asked to send them again.
+ * It locks nothing.
  *
- * It is fair by its order: it steps from destination to destination along an index, so that a hundred thousand deliveries for one of them
- * cost one step. After `perMerchant` destinations it steps to the next merchant. A destination is found if it has something due that this
- * worker has not claimed (`claimedIds`), and no other worker has a lease on it. '~' is after every destination.
+ * It is fair by its order: it steps from destination to destination along an index, so that a hundred thousand
+ * deliveries for one of them cost one step. After `perMerchant` destinations it steps to the next merchant. A
+ * destination is found if it has something due that this worker has not claimed (`claimedIds`), and no other worker
+ * has a lease on it. '~' is after every destination.
  */
 export async function findFirstTries(
   db: Queries,
@@ -73,8 +75,8 @@ export async function findFirstTries(
 }
 
 /**
- * Finds destinations where a retry is due, in the same order of merchants. Each has one row in `delivery_retries`, so destinations that
- * wait cost nothing. Of one merchant, those that are due for the longest time come first.
+ * Finds destinations where a retry is due, in the same order of merchants. Each has one row in `delivery_retries`, so
+ * destinations that wait cost nothing. Of one merchant, those that are due for the longest time come first.
  */
 export async function findRetries(db: Queries, search: Search): Promise<FoundDestination[]> {
   const { workerId, after, maxDestinations, perMerchant, exceptDestinations, exceptMerchants } = search

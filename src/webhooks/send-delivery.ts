@@ -30,7 +30,7 @@ export function deliverySender(dependencies: SendDependencies): (delivery: DueDe
   const { database, clock, log, secrets, http, allowPrivate } = dependencies
   const keyOf = signingKeys((sealed, context) => secrets.open(sealed, context))
 
-  /** One key for each secret that is valid now. The default secret of a merchant is created when the first delivery is signed with it. */
+  /** One key for each secret that is valid now. A merchant's default secret is created when it first has to sign. */
   async function keysOf(delivery: DueDelivery): Promise<KeyObject[]> {
     const { endpointId, sealedSecret, sealedPreviousSecret } = delivery
     if (endpointId === null && sealedSecret === null) {

@@ -47,8 +47,7 @@ async function payWhole(): Promise<string[]> {
 test('a whole payment by initialize takes at most 7 statements and 5 commits', async (t) => {
   await payWhole() // fills the caches
   const payments: string[][] = []
-  // Caches that expire depend on the time. On a busy machine some payments have more of them, so the payment with the fewest statements
-  // counts.
+  // Caches that expire depend on the time, so the payment with the fewest statements counts.
   const fewest = () => payments.toSorted((a, b) => a.length - b.length)[0] ?? []
   while (payments.length < 5 || (payments.length < 30 && fewest().length > 7)) payments.push(await payWhole())
   const least = fewest()
