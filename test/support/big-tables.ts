@@ -51,6 +51,7 @@ const VALUES: Record<string, string> = {
   endpoint: `'initialize'`,
   // A hundred of them are due, the rest wait.
   due_at: ahead(''),
+  next_due_at: ahead(''),
   next_check_at: ahead(''),
   reconcile_at: ahead(''),
   expires_at: ahead(''),
