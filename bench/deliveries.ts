@@ -1,7 +1,7 @@
 import { connect, type Database, type Transaction } from '../src/database/database.ts'
+import { writeEvent } from '../src/events/outbox-store.ts'
 import { systemClock } from '../src/kernel/clock.ts'
 import { idOf, type MerchantId, newId, newReference, newShortCode, type PaymentId, uuidOf } from '../src/kernel/ids.ts'
-import { recordEvent } from '../test/support/outbox.ts'
 import type { BenchDatabase } from './bench-database.ts'
 import { type Sink, startSink } from './sink.ts'
 import { median } from './statistics.ts'
@@ -127,12 +127,12 @@ async function openManilla(url: string, ports: number[]): Promise<Queue> {
     occurredAt: systemClock.now(),
   })
   const record = (tx: Transaction, index: number) =>
-    recordEvent(tx, event(index), webhookOn(ports[index % ports.length] as number))
+    writeEvent(tx, event(index), webhookOn(ports[index % ports.length] as number))
   return {
     async fill(count) {
       for (let done = 0; done < count; done += 500) {
         await database.transaction(async (tx) => {
-          for (let index = done; index < Math.min(done + 500, count); index++) await record(tx, index)
+          for (let index = done; index < Math.min(done + 500, count); index++) record(tx, index)
         })
       }
     },

@@ -1,10 +1,11 @@
 import { connect } from '../src/database/database.ts'
 import { SANDBOX_MERCHANT_ID } from '../src/integrations/create-merchant.ts'
 import type { Country } from '../src/kernel/country.ts'
-import { newId, newReference, newShortCode } from '../src/kernel/ids.ts'
+import { newId } from '../src/kernel/ids.ts'
 import type { Currency } from '../src/kernel/money.ts'
 import { groupByPlace, randomPlace } from '../src/kernel/place.ts'
 import { findMerchant } from '../src/merchants/merchant-store.ts'
+import { newPayment } from '../src/payments/create-payment.ts'
 import { insertPayments, type NewPayment } from '../src/payments/store/payments.ts'
 import type { BenchDatabase } from './bench-database.ts'
 import type { Duration, Gauge, Measurement } from './measure.ts'
@@ -91,14 +92,9 @@ async function fill(url: string, rows: number): Promise<void> {
   const paymentAt = (number: number): NewPayment => {
     const at = new Date(nowMs - (rows - number) * MS_BETWEEN_PAYMENTS)
     const { id: merchantId, place } = merchants[number % MERCHANTS] ?? sandbox
-    return {
-      id: newId('payment', at, place),
-      place,
-      merchantId,
-      mode: 'sandbox',
-      reference: newReference(at, place),
-      shortCode: newShortCode(at, place),
-      link: null,
+    const wanted = {
+      caller: { merchantId, place, mode: 'sandbox' as const },
+      reference: undefined,
       request: {
         amount: 1_250_000,
         currency: 'NGN' as Currency,
@@ -117,13 +113,14 @@ async function fill(url: string, rows: number): Promise<void> {
       expiresInSeconds: 86_400,
       idempotency: undefined,
     }
+    return newPayment(wanted, at)
   }
   const insertInTurn = async () => {
     while (made < rows) {
       const first = made
       made = Math.min(rows, made + ROWS_PER_INSERT)
       const payments = Array.from({ length: made - first }, (_, index) => paymentAt(first + index))
-      for (const [place, group] of groupByPlace(payments, (payment) => payment.place))
+      for (const [place, group] of groupByPlace(payments, ({ payment }) => payment.place))
         await insertPayments(database, place, group)
     }
   }

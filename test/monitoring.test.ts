@@ -52,7 +52,7 @@ test('a paid payment is counted: attempts, provider calls, webhook tries, batche
     /^manilla_queue_oldest_seconds\{queue="checks"\} \d/m,
     /^manilla_delivery_workers [01]$/m,
     /^manilla_needs_review\{mode="live"\} 0$/m,
-    /^manilla_batch_items_count\{batch="write decisions"\} [1-9]/m,
+    /^manilla_batch_items_count\{batch="record tries"\} [1-9]/m,
     /^manilla_database_wait_seconds_count [1-9]/m,
   ])
     assert.match(metrics, line)

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { recordEvent } from '../../test/support/outbox.ts'
 import { startPaying } from '../../test/support/paying.ts'
 import { connect } from '../database/database.ts'
 import type { Event } from '../events/event.ts'
+import { writeEvent } from '../events/outbox-store.ts'
 import { newId, type PaymentId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import { followEvents } from './follow-events.ts'
@@ -35,7 +35,7 @@ async function startStory() {
   return { place: shop.place, eventAt, follower: followEvents(owner) }
 }
 
-const record = (event: Event) => database.transaction((tx) => recordEvent(tx, event, null))
+const record = (event: Event) => database.transaction((tx) => writeEvent(tx, event, null))
 const idsOf = (events: { id: string }[]) => events.map(({ id }) => id)
 
 test('events before the first call are not returned, later ones are returned once', async () => {
@@ -57,7 +57,7 @@ test('an event that commits after a younger one is still returned', async () => 
   const written = Promise.withResolvers<void>()
   const overtaken = Promise.withResolvers<void>()
   const slow = database.transaction(async (tx) => {
-    await recordEvent(tx, older, null)
+    writeEvent(tx, older, null)
     written.resolve()
     await overtaken.promise
   })
@@ -86,7 +86,7 @@ test('more than one page of events is returned complete and in order', async () 
   await follower.next(database, place)
   const made = Array.from({ length: 1_001 }, (_, index) => eventAt(index))
   await database.transaction(async (tx) => {
-    for (const event of made) await recordEvent(tx, event, null)
+    for (const event of made) writeEvent(tx, event, null)
   })
   assert.deepEqual(idsOf(await follower.next(database, place)), idsOf(made))
   assert.deepEqual(await follower.next(database, place), [])

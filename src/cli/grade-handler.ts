@@ -272,6 +272,7 @@ function paidOnSecondAttempt(now: Date, given: string | undefined): PaymentState
       providerReference: id,
       saveCard: false,
       chargedAtOnce: false,
+      pageKey: null,
       knownToProvider: true,
       failure: null,
       failedTryId: null,

@@ -1,7 +1,7 @@
 import { channel } from 'node:diagnostics_channel'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
-import { breaksConnection, isAway, isTransactionConflict } from './failure.ts'
+import { breaksConnection, isAborted, isAway, isTransactionConflict } from './failure.ts'
 import { notifier } from './notifier.ts'
 import {
   clientOf,
@@ -24,7 +24,17 @@ export interface Queries {
   notify(channel: string, payload?: string): void
 }
 
-export interface Transaction extends Queries {
+/** What a transaction writes at its end. */
+export interface Writes {
+  /**
+   * Adds a statement to the last round trip of the transaction: they are all sent together with the commit, in this order. So no answer can
+   * be looked at: what cannot be written must violate a constraint, and not just change 0 rows.
+   */
+  write(statement: Statement): void
+  notify(channel: string, payload?: string): void
+}
+
+export interface Transaction extends Queries, Writes {
   readonly inTransaction: true
   /**
    * Sends the commit together with the last statement, so that its locks do not wait until this process has read the result. What fails
@@ -40,7 +50,7 @@ export interface Snapshot extends Queries {
 }
 
 export interface Database extends Queries {
-  transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>
+  transaction<Result>(work: (tx: Transaction) => Result | Promise<Result>): Promise<Result>
   /** For lists and charts: what they read may be some seconds old. See replica.ts. */
   reads: Queries
   /** For exports. There are connections for two at a time, so that the pool of the payments never waits for one. */
@@ -116,7 +126,7 @@ export function connect(options: DatabaseOptions): Database {
     ),
   )
 
-  async function transactionOn<Result>(choose: () => pg.Pool, work: (tx: Transaction) => Promise<Result>) {
+  async function transactionOn<Result>(choose: () => pg.Pool, work: (tx: Transaction) => Result | Promise<Result>) {
     for (let lost = 0; ; lost++) {
       try {
         const { result, notified } = await withClient(choose(), (client) => runTransaction(client, work))
@@ -239,16 +249,22 @@ async function openSnapshot(client: Session): Promise<Snapshot> {
 
 type Notification = [channel: string, payload: string]
 
+/** The `begin` travels with the first statements, and the writes with the commit, so the shortest transaction takes two round trips. */
 async function runTransaction<Result>(
   client: Session,
-  work: (tx: Transaction) => Promise<Result>,
+  work: (tx: Transaction) => Result | Promise<Result>,
 ): Promise<{ result: Result; notified: Notification[] }> {
   const notified: Notification[] = []
+  const writes: Statement[] = []
   let committed: Promise<pg.QueryResult> | undefined
+  /** The cause of all others: after an error, PostgreSQL answers 25P02 to each statement that was sent with it. */
+  let firstError: unknown
   const rows = async <Row>(statement: Statement) => {
     if (committed) throw new Error('the commit has been sent')
     STATEMENT_SENT.publish(statement)
-    return (await client.send(statement)).rows as Row[]
+    const answer = client.send(statement)
+    answer.catch((error) => (firstError ??= error))
+    return (await answer).rows as Row[]
   }
   const lastRows = async <Row>(statement: Statement) => {
     if (committed) throw new Error('the commit has been sent')
@@ -260,19 +276,32 @@ async function runTransaction<Result>(
   const notify = (channel: string, payload = '') => void notified.push([channel, payload])
   const last = { rows: lastRows, row: async <Row>(statement: Statement) => (await lastRows<Row>(statement))[0], notify }
   const row = async <Row>(statement: Statement) => (await rows<Row>(statement))[0]
-  const tx: Transaction = { inTransaction: true, rows, row, notify, last }
-  await client.send('begin')
+  const write = (statement: Statement) => void writes.push(statement)
+  const begun = client.send('begin')
+  begun.catch(ignore) // the first statement fails, too
   let result: Result
   try {
-    result = await work(tx)
+    result = await work({ inTransaction: true, rows, row, write, notify, last })
   } catch (error) {
-    if (!breaksConnection(error)) await (committed ?? client.send('rollback'))
-    throw error
+    const cause = isAborted(error) ? firstError : error
+    if (!breaksConnection(cause)) await (committed ?? client.send('rollback'))
+    throw cause
   }
   // When the commit fails, the work may be on disk all the same. The caller gets `unavailable`, and unique constraints keep a
   // retry from doing the work twice.
-  await (committed ?? client.send('commit'))
+  for (const statement of writes) STATEMENT_SENT.publish(statement)
+  await succeeded([...writes.map((statement) => client.send(statement)), committed ?? client.send('commit')])
   return { result, notified }
+}
+
+/** Awaits all answers and throws the first error. After it, PostgreSQL answers `ROLLBACK` to the commit, which is no error. */
+async function succeeded(sent: Promise<pg.QueryResult>[]): Promise<void> {
+  const answers = await Promise.allSettled(sent)
+  const failed = answers.find((answer) => answer.status === 'rejected')
+  if (failed) throw failed.reason
+  const commit = answers.at(-1) as PromiseFulfilledResult<pg.QueryResult>
+  if (commit.value.command !== 'COMMIT')
+    throw new Error('PostgreSQL rolled the transaction back: a statement had failed, and its error was not thrown')
 }
 
 /** Exponential backoff with jitter, so that two conflicting transactions do not meet again. */

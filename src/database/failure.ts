@@ -58,6 +58,11 @@ export function isTransactionConflict(error: unknown): boolean {
   return code === '40001' || code === '40P01'
 }
 
+/** An earlier statement of the transaction failed. */
+export function isAborted(error: unknown): boolean {
+  return codeOf(error) === '25P02'
+}
+
 /** The statement took longer than `statement_timeout`. */
 export function isStatementTimeout(error: unknown): boolean {
   return codeOf(error instanceof Problem ? error.cause : error) === '57014'

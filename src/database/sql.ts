@@ -47,15 +47,6 @@ export function statementOf(text: string, values: unknown[]): Statement {
   return { name, text, values }
 }
 
-/**
- * The columns of rows that a statement gets as JSON, such as `id uuid, amount bigint`, for `jsonb_to_recordset(…) n (${typed})`. Not
- * `jsonb_populate_recordset` with the type of a table: it copies all constraints of the table at each run.
- */
-export function jsonColumns(typed: string): { typed: string; names: string; values: string } {
-  const names = typed.split(',').map((column) => column.trim().split(' ')[0])
-  return { typed, names: names.join(', '), values: names.map((name) => `n.${name}`).join(', ') }
-}
-
 /** As `freshSql`, of a constant text. */
 export function freshStatementOf(text: string, values: unknown[]): Statement {
   return { name: undefined, text, values }

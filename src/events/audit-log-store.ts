@@ -1,5 +1,5 @@
 import type { Queries, Transaction } from '../database/database.ts'
-import { sql } from '../database/sql.ts'
+import { type Statement, sql } from '../database/sql.ts'
 import { type MerchantId, uuidOf } from '../kernel/ids.ts'
 
 export interface AuditEntry {
@@ -18,12 +18,16 @@ export interface AuditEntry {
 
 /** Writes an audit log entry in the transaction of the privileged action. The table is append-only. */
 export async function recordAct(tx: Transaction, entry: AuditEntry): Promise<void> {
+  await tx.rows(actRecorded(entry))
+}
+
+export function actRecorded(entry: AuditEntry): Statement {
   const { actor, address } = splitActor(entry.actor)
   const merchant = entry.merchantId && uuidOf(entry.merchantId)
-  await tx.rows(sql`
+  return sql`
     insert into audit_log (place, actor, address, act, merchant_id, subject)
     values (coalesce((select m.place from merchants m where m.id = ${merchant}), 0), ${actor}, ${address}, ${entry.act}, ${merchant},
-            ${entry.subject})`)
+            ${entry.subject})`
 }
 
 /** Operations pass the actor as one text. Its address has a column of its own. */

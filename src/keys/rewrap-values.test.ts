@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { pino } from 'pino'
 import { addMember } from '../../test/support/dashboard.ts'
 import { createDatabase } from '../../test/support/database.ts'
+import { savedToken } from '../../test/support/saved-cards.ts'
 import { addMerchant } from '../../test/support/service.ts'
 import { checkSecretKey } from '../database/check-secret-key.ts'
 import type { Database } from '../database/database.ts'
@@ -17,7 +18,7 @@ import { findTotp, savePendingTotp } from '../members/factor-store.ts'
 import { countersFor, deviceCookieOf, totpContext } from '../members/prove-identity.ts'
 import { insertNotice, noticeContext } from '../payments/store/notices.ts'
 import { findRefundAccount, saveRefundAccount, sealAccount } from '../payments/store/refunds.ts'
-import { findCard, upsertCard } from '../payments/store/saved-cards.ts'
+import { upsertCard } from '../payments/store/saved-cards.ts'
 import { endpointSecretContext, findEndpointSecret } from '../webhooks/endpoint-store.ts'
 import { createEndpoint, rotateDefaultSecret, rotateEndpointSecret } from '../webhooks/manage-endpoints.ts'
 import { countValues } from './count-values.ts'
@@ -67,7 +68,7 @@ async function seed(database: Database, secrets: SecretBox) {
     { id: null, email: 'Ada@example.com' },
   ]
   for (const customer of customers)
-    await database.transaction((tx) =>
+    await database.transaction(async (tx) =>
       upsertCard(tx, secrets, {
         ...{ id: newId('card', new Date(), place), scope, provider: 'acme', account: version, customer, card },
       }),
@@ -94,7 +95,9 @@ async function seed(database: Database, secrets: SecretBox) {
   await database.rows(sql`
     insert into refunds (place, id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, status, counted)
     values (${place}, ${uuids[2]}, ${uuids[0]}, ${uuids[1]}, ${merchant}, 'sandbox', 1, 'NGN', 'merchant', 'pending', true)`)
-  await database.transaction((tx) => saveRefundAccount(tx, refund, sealAccount(secrets, refund, BANK_ACCOUNT)))
+  await database.transaction(async (tx) =>
+    saveRefundAccount(tx, refund, sealAccount(secrets, refund, BANK_ACCOUNT), new Date()),
+  )
 
   /** Reads each of them, as the service does. */
   async function check(box: SecretBox): Promise<void> {
@@ -106,10 +109,7 @@ async function seed(database: Database, secrets: SecretBox) {
     for (const each of [totp?.secret, totp?.pending])
       assert.equal(box.open(each as Buffer, totpContext(member.id)), 'TOTP')
     for (const customer of customers)
-      assert.equal(
-        (await findCard(database, box, scope, { provider: 'acme', account: version }, customer))?.token,
-        card.token,
-      )
+      assert.equal(await savedToken(database, box, scope, { provider: 'acme', account: version, customer }), card.token)
     assert.deepEqual((await findRefundAccount(database, box, refund))?.account, BANK_ACCOUNT)
     const row = await database.row<{ body: Buffer; digest: Buffer }>(
       sql`select body, digest from notices where place = ${place} and id = ${stored.id}`,

@@ -4,8 +4,7 @@ import type { Connection, Unknown } from '../providers/provider.ts'
 import { markFailed, startProviderSpan } from '../tracing/payment-traces.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import type { Attempt } from './state/attempt.ts'
-import { recordCall } from './store/attempts.ts'
-import type { CallRecord } from './store/write-payment.ts'
+import { type CallRecord, callRecorded } from './store/attempts.ts'
 
 /** The names of calls as the timeline shows them. */
 export type ProviderCall =
@@ -33,9 +32,9 @@ export async function callProvider<Answer extends { kind: string }>(
 
 /** The timeline is information for people, so a failure to record a call does not fail the call. */
 export async function recordProviderCall({ database, log }: PaymentDependencies, record: CallRecord): Promise<void> {
-  await recordCall(database, record).catch((err) =>
-    log.warn({ err, attemptId: record.attemptId }, 'recording a provider call for the timeline failed'),
-  )
+  await database
+    .rows(callRecorded(record))
+    .catch((err) => log.warn({ err, attemptId: record.attemptId }, 'recording a provider call for the timeline failed'))
 }
 
 /**
@@ -84,7 +83,7 @@ export async function askProvider<Answer extends { kind: string }>(
   })
   if (span && outcome === 'unknown') markFailed(span, detail ?? outcome)
   span?.end()
-  return { answer, record: { attemptId, call, outcome, detail, tookMs, isNew: isStart, at: deps.clock.now() } }
+  return { answer, record: { attemptId, call, outcome, detail, tookMs, at: deps.clock.now() } }
 }
 
 /** A check that the provider's rate limit (429) or our circuit breaker refused says nothing about the provider's health for starts. */

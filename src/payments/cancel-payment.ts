@@ -1,14 +1,17 @@
 import type { PaymentId } from '../kernel/ids.ts'
+import { type ChangeDependencies, changePayment, writeDecision } from './change-payment.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import { cancel, type PaymentState } from './state/payment-state.ts'
-import { changePayment } from './write-decision.ts'
 
 export function cancelPayment(
-  deps: Pick<PaymentDependencies, 'database' | 'clock' | 'links' | 'secrets'>,
+  deps: ChangeDependencies & Pick<PaymentDependencies, 'database'>,
   id: PaymentId,
 ): Promise<PaymentState> {
-  return changePayment(deps, id, async (_, before) => {
-    const decision = cancel(before, deps.clock.now())
-    return { decision, result: decision.state }
+  return changePayment(deps, id, {
+    decide: (before, _, tx) => {
+      const decision = cancel(before, deps.clock.now())
+      writeDecision(tx, deps, before, decision)
+      return decision.state
+    },
   })
 }

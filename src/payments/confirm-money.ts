@@ -66,7 +66,7 @@ export async function confirmMoney(
   if (found.amount.amount !== receipt.amount.amount || found.amount.currency !== receipt.amount.currency)
     throw refused(`${title} has ${formatMoney(found.amount)} for this transaction, not ${formatMoney(receipt.amount)}.`)
   const returned = await database.transaction(async (tx) => {
-    const shares = found.returnedIsOfOrder && (await readShares(tx, scope, money, found.ofOrder))
+    const shares = found.returnedIsOfOrder && (await readShares(tx, { ...scope, provider, account }, found.ofOrder))
     const now = shares ? (shares.get(receipt.transactionId) ?? 0) : returnedOf(found)
     if (now > returnedOf(receipt)) await insertUnmatched(tx, scope, money, [{ ...receipt, returned: now }])
     return now

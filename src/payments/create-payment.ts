@@ -1,6 +1,6 @@
 import { batch } from '../database/batch.ts'
 import { type Database, pauseAfterConflict } from '../database/database.ts'
-import { isBadRow, isTransactionConflict, lostConnection } from '../database/failure.ts'
+import { isBadRow, isTransactionConflict, isUniqueViolation, lostConnection } from '../database/failure.ts'
 import { unavailable } from '../database/pool.ts'
 import { canTake, describeIntegrations, type Integration } from '../integrations/integration.ts'
 import type { IntegrationCache } from '../integrations/integration-cache.ts'
@@ -93,9 +93,9 @@ export async function createPayment(deps: CreateDependencies, wanted: CreatePaym
     throw refusal
   }
   for (let tries = 1; ; tries++) {
-    const payment = newPayment(wanted, clock.now())
-    if (await deps.paymentBatch.insert(payment)) return { ticket: newTicket(payment), replayed: false }
-    const existing = await findExisting(database, payment)
+    const made = newPayment(wanted, clock.now())
+    if (await deps.paymentBatch.insert(made)) return { ticket: ticketOf(made.payment), replayed: false }
+    const existing = await findExisting(database, made)
     if (existing) return existing
     // The short code is in use. The probability is 10^-13 per payment in the same second.
     if (tries === MAX_TRIES) throw new Error(`no free short code in ${MAX_TRIES} tries`)
@@ -134,28 +134,17 @@ function whyUnpayable(owner: Owner, { country, currency }: Asked, integrations: 
   )
 }
 
-function newPayment(wanted: CreatePayment, now: Date): NewPayment {
+export function newPayment(wanted: CreatePayment, now: Date): NewPayment {
   const { place, merchantId, mode } = wanted.caller
-  return {
+  const payment: Payment = {
+    ...wanted.request,
     id: newId('payment', now, place),
     place,
     merchantId,
     mode,
     reference: wanted.reference ?? newReference(now, place),
     shortCode: newShortCode(now, place),
-    request: wanted.request,
     link: wanted.link ?? null,
-    expiresInSeconds: wanted.expiresInSeconds,
-    idempotency: wanted.idempotency,
-  }
-}
-
-/** A payment before it is written, for a statement that also writes its first attempt. */
-export function paymentBefore(wanted: CreatePayment, now: Date): Payment {
-  const { request, expiresInSeconds, idempotency: _, ...rest } = newPayment(wanted, now)
-  return {
-    ...request,
-    ...rest,
     status: 'pending',
     late: false,
     amountPaid: 0,
@@ -163,9 +152,10 @@ export function paymentBefore(wanted: CreatePayment, now: Date): Payment {
     sequence: 0,
     version: 0,
     createdAt: now,
-    expiresAt: new Date(now.getTime() + expiresInSeconds * 1_000),
+    expiresAt: new Date(now.getTime() + wanted.expiresInSeconds * 1_000),
     completedAt: null,
   }
+  return { payment, idempotency: wanted.idempotency }
 }
 
 /** Inserts all payments with one commit, and in one statement if they are of one place. For each: true if it is new, or its error. */
@@ -190,8 +180,8 @@ async function insertTogether(database: Database, payments: NewPayment[]): Promi
 
 async function insertAll(database: Database, payments: NewPayment[]): Promise<boolean[]> {
   const [first, second] = payments
-  if (first && !second) return [await insertPayment(database, first)]
-  const groups = groupByPlace(payments, ({ place }) => place)
+  if (first && !second) return [await insertOne(database, first)]
+  const groups = groupByPlace(payments, ({ payment }) => payment.place)
   const [[place] = []] = groups
   if (place !== undefined && groups.length === 1) return insertPayments(database, place, payments)
   const inserted = new Map<NewPayment, boolean>()
@@ -204,11 +194,22 @@ async function insertAll(database: Database, payments: NewPayment[]): Promise<bo
   return payments.map((payment) => inserted.get(payment) === true)
 }
 
+/** False if its reference, key or short code is in use. */
+async function insertOne(database: Database, payment: NewPayment): Promise<boolean> {
+  try {
+    await database.rows(insertPayment(payment))
+    return true
+  } catch (error) {
+    if (isUniqueViolation(error)) return false
+    throw error
+  }
+}
+
 async function insertOneByOne(database: Database, payments: NewPayment[]): Promise<(boolean | Error)[]> {
   const results: (boolean | Error)[] = []
   for (const payment of payments) {
     try {
-      results.push(await insertPayment(database, payment))
+      results.push(await insertOne(database, payment))
     } catch (error) {
       results.push(error as Error)
     }
@@ -222,9 +223,10 @@ async function insertOneByOne(database: Database, payments: NewPayment[]): Promi
  */
 async function findExisting(database: Database, wanted: NewPayment): Promise<Created | undefined> {
   const conflicting = await findConflicting(database, wanted)
-  const { idempotency } = wanted
+  const { payment, idempotency } = wanted
   // The connection broke after the commit, and the statement was sent again.
-  if (conflicting.some(({ payment }) => payment.id === wanted.id)) return { ticket: newTicket(wanted), replayed: false }
+  if (conflicting.some((other) => other.payment.id === payment.id))
+    return { ticket: ticketOf(payment), replayed: false }
   const sameKey = idempotency && conflicting.find((other) => other.idempotencyKey === idempotency.key)
   if (sameKey) {
     if (sameKey.requestDigest?.equals(idempotency.digest)) return { ticket: ticketOf(sameKey.payment), replayed: true }
@@ -233,13 +235,9 @@ async function findExisting(database: Database, wanted: NewPayment): Promise<Cre
       'This Idempotency-Key was used with another body. Use a new key for a new request, or send the first body again.',
     )
   }
-  const sameReference = conflicting.find(({ payment }) => payment.reference === wanted.reference)
+  const sameReference = conflicting.find((other) => other.payment.reference === payment.reference)
   if (sameReference) throw new DuplicateReference(ticketOf(sameReference.payment))
   return undefined
-}
-
-function newTicket(payment: NewPayment): PaymentTicket {
-  return ticketOf({ ...payment, amount: payment.request.amount })
 }
 
 function ticketOf({ id, shortCode, reference, amount }: PaymentTicket): PaymentTicket {

@@ -35,8 +35,8 @@ export async function writeDemoPayments(parts: DemoParts, scope: Scope, plan: De
       await parts.database.transaction(async (tx) => {
         const written: PaymentId[] = []
         for (const [index, start] of starts.slice(first, first + PER_TRANSACTION).entries())
-          written.push(await new Story(parts, tx, scope, { ...plan, ...links }, first + index + 1, start).tell())
-        await tidyDemoPayments(tx, scope.place, written)
+          written.push(new Story(parts, tx, scope, { ...plan, ...links }, first + index + 1, start).tell())
+        tidyDemoPayments(tx, scope.place, written)
       })
   }
   await Promise.all(Array.from({ length: AT_ONCE }, writeSome))

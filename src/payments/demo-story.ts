@@ -1,18 +1,19 @@
 import { pino } from 'pino'
-import type { Database, Transaction } from '../database/database.ts'
+import type { Database, Writes } from '../database/database.ts'
 import type { Channel } from '../kernel/channel.ts'
 import type { Country } from '../kernel/country.ts'
-import { type LinkId, newId, type PaymentId } from '../kernel/ids.ts'
+import type { LinkId, PaymentId } from '../kernel/ids.ts'
 import { type Currency, money } from '../kernel/money.ts'
 import type { Scope } from '../kernel/scope.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
 import { failureOf } from '../providers/failure.ts'
-import type { Capabilities, FailureCode, Providers, Receipt } from '../providers/provider.ts'
+import type { Capabilities, FailureCode, Receipt } from '../providers/provider.ts'
 import { PROVIDERS } from '../providers/registry.ts'
-import { paymentBefore } from './create-payment.ts'
+import { type ChangeDependencies, writeDecision, writeNewPayment } from './change-payment.ts'
+import { newPayment } from './create-payment.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import type { Links } from './links.ts'
-import { withRefunded, withReturned } from './refund-payment.ts'
+import { refundChange, withRefunded, withReturned } from './refund-payment.ts'
 import type { Instructions } from './state/attempt.ts'
 import { newAttempt } from './state/new-attempt.ts'
 import {
@@ -22,13 +23,13 @@ import {
   type Decision,
   decide,
   expire,
-  type PaymentState,
   storeInstructions,
 } from './state/payment-state.ts'
-import { refundView } from './state/refund.ts'
+import { newRefund } from './state/refund.ts'
 import { type OutcomeReport, settle } from './state/settle.ts'
+import type { LockedPayment } from './store/payment-states.ts'
+import { writeReceipt } from './store/receipts.ts'
 import { insertRefund } from './store/refunds.ts'
-import { type WrittenWith, writeDecision } from './write-decision.ts'
 import {
   failRefund,
   loseDispute,
@@ -117,33 +118,24 @@ const DECLINES: FailureCode[] = [
  * the time set back, so that the audit finds no difference.
  */
 export class Story {
-  readonly #tx: Transaction
-  readonly #deps: PaymentDependencies
+  readonly #tx: Writes
+  readonly #deps: ChangeDependencies & Pick<PaymentDependencies, 'log'>
   readonly #plan: DemoPlan & DemoLinks
   readonly #random: () => number
   readonly #number: number
-  #state: PaymentState
+  #state: LockedPayment
   #at: Date
   #isNew = true
   #tries = 0
 
-  constructor(
-    parts: DemoParts,
-    tx: Transaction,
-    scope: Scope,
-    plan: DemoPlan & DemoLinks,
-    number: number,
-    start: Date,
-  ) {
+  constructor(parts: DemoParts, tx: Writes, scope: Scope, plan: DemoPlan & DemoLinks, number: number, start: Date) {
     this.#tx = tx
     this.#plan = plan
     this.#number = number
     this.#at = start
     this.#random = randomBy(plan.seed * 1_000_003 + number)
-    // No provider is called.
-    const unused = {} as Providers
-    this.#deps = { ...parts, clock: { now: () => this.#at }, log: pino({ level: 'silent' }), providers: unused }
-    this.#state = { payment: this.#newPayment(scope), attempts: [] }
+    this.#deps = { links: parts.links, clock: { now: () => this.#at }, log: pino({ level: 'silent' }) }
+    this.#state = { payment: this.#newPayment(scope), attempts: [], receipts: [], refunds: [], lockedAt: 0 }
   }
 
   #newPayment(scope: Scope) {
@@ -152,7 +144,7 @@ export class Story {
     const link = isGhana ? undefined : LINK_OF[this.#number % LINK_EVERY]
     // Many small amounts, few large ones.
     const some = Math.round(15 * Math.exp(this.#random() * 4.6) * (isGhana ? 1 : 100)) * 100
-    return paymentBefore(
+    return newPayment(
       {
         caller: scope,
         ...(link && { link: this.#plan[link] }),
@@ -176,57 +168,57 @@ export class Story {
         idempotency: undefined,
       },
       this.#at,
-    )
+    ).payment
   }
 
-  async tell(): Promise<PaymentId> {
-    await this.#pay()
+  tell(): PaymentId {
+    this.#pay()
     const { payment } = this.#state
-    if (this.#isNew) await this.#write(decide(this.#state, []))
-    if (payment.status === 'successful') await this.#afterwards()
+    if (this.#isNew) this.#write(decide(this.#state, []))
+    if (payment.status === 'successful') this.#afterwards()
     return payment.id
   }
 
-  async #pay(): Promise<void> {
-    if (this.#chance(0.07)) return this.#end() // the link is never used
-    const isTransfer = this.#chance(0.3)
-    for (let tries = 0; tries < 4; tries++) {
+  #pay(): void {
+    const isUsed = !this.#chance(0.07) // some links never are
+    const isTransfer = isUsed && this.#chance(0.3)
+    for (let tries = 0; isUsed && tries < 4; tries++) {
       if (!this.#later(10 * SECOND, 3 * MINUTE)) return
-      if (isTransfer ? await this.#transfer() : await this.#charge()) return
+      if (isTransfer ? this.#transfer() : this.#charge()) return
       if (this.#state.payment.status !== 'pending' || this.#chance(0.3)) break
     }
-    await this.#end()
+    this.#end()
   }
 
-  async #charge(): Promise<boolean> {
-    const id = await this.#start('card')
+  #charge(): boolean {
+    const id = this.#start('card')
     if (this.#chance(0.05) || !this.#later(10 * SECOND, 2 * MINUTE)) return false
     if (this.#chance(0.2)) {
       const failure = failureOf(this.#pick(DECLINES), null)
-      await this.#settle(id, { kind: 'declined', failure, tryId: `try-${++this.#tries}` }, [])
+      this.#settle(id, { kind: 'declined', failure, tryId: `try-${++this.#tries}` }, [])
       return false
     }
-    await this.#receive(id, 1)
+    this.#receive(id, 1)
     return true
   }
 
-  async #transfer(): Promise<boolean> {
-    const id = await this.#start('virtual-bank-account')
+  #transfer(): boolean {
+    const id = this.#start('virtual-bank-account')
     if (this.#chance(0.15) || !this.#later(MINUTE, 25 * MINUTE)) return false
     const share = this.#chance(0.04) ? 0.6 : this.#chance(0.03) ? 1.2 : 1
-    await this.#receive(id, share)
-    if (share < 1 && this.#later(10 * MINUTE, 5 * HOUR)) await this.#receive(id, 1 - share)
+    this.#receive(id, share)
+    if (share < 1 && this.#later(10 * MINUTE, 5 * HOUR)) this.#receive(id, 1 - share)
     return true
   }
 
-  async #start(channel: Channel) {
+  #start(channel: Channel) {
     const luck = this.#random()
     const takers = TAKERS.filter(
       ({ channels, currencies }) => channels.includes(channel) && currencies.includes(this.#state.payment.currency),
     )
     const capabilities = takers[luck < 0.55 ? 0 : luck < 0.85 ? 1 : 2] ?? SANDBOX
     const attempt = newAttempt(this.#state, { capabilities, channel, account: 0, chargedAtOnce: false }, this.#at)
-    await this.#write(addAttempt(this.#state, attempt), { cause: 'start' })
+    this.#write(addAttempt(this.#state, attempt), 'start')
     const number = String(1_000_000_000 + this.#plan.seed * 1_000_000 + this.#number * 10 + ++this.#tries)
     const instructions: Instructions =
       channel === 'card'
@@ -237,83 +229,79 @@ export class Story {
             amountToTransfer: attempt.amountCharged,
           }
     const issued = { instructions, instructionsExpireAt: null, providerReference: attempt.providerReference }
-    await this.#write(storeInstructions(this.#state, attempt.id, issued, this.#at), { cause: 'start' })
+    this.#write(storeInstructions(this.#state, attempt.id, issued, this.#at), 'start')
     return attempt.id
   }
 
   /** A part of what is charged, or all of it. */
-  async #receive(id: OutcomeReport['attemptId'], share: number): Promise<void> {
+  #receive(id: OutcomeReport['attemptId'], share: number): void {
     const attempt = attemptIn(this.#state, id)
     const amount =
       share < 0.5 ? attempt.amountCharged - attempt.amountReceived : Math.round(attempt.amountCharged * share)
     const transactionId = `demo-${this.#plan.seed}-${this.#number}-${++this.#tries}`
     const receipt: Receipt = { transactionId, amount: money(amount, attempt.currency), at: this.#at }
     const isEnough = attempt.amountReceived + amount >= attempt.amountCharged
-    await this.#settle(id, { kind: isEnough ? 'paid' : 'pending', receipts: [receipt] }, [receipt])
+    this.#settle(id, { kind: isEnough ? 'paid' : 'pending', receipts: [receipt] }, [receipt])
   }
 
-  async #settle(
-    attemptId: OutcomeReport['attemptId'],
-    outcome: OutcomeReport['outcome'],
-    receipts: Receipt[],
-  ): Promise<void> {
+  #settle(attemptId: OutcomeReport['attemptId'], outcome: OutcomeReport['outcome'], receipts: Receipt[]): void {
     const decision = settle(this.#state, { attemptId, outcome, newReceipts: receipts, source: 'notice', now: this.#at })
     const attempt = attemptIn(this.#state, attemptId)
-    await this.#write(decision, {
-      cause: `notice: ${outcome.kind}`,
-      receipts: receipts.map((receipt) => ({ attempt, receipt, counted: decision.counted })),
-    })
+    this.#write(decision, `notice: ${outcome.kind}`)
+    for (const receipt of receipts) {
+      writeReceipt(this.#tx, attempt, receipt, decision.counted)
+      const { transactionId, amount } = receipt
+      const recorded = { attemptId, transactionId, amount: amount.amount, counted: decision.counted, isMatched: false }
+      this.#state.receipts.push(recorded)
+    }
   }
 
   /** Cancelled soon, or expired after a day. A few are paid after that. */
-  async #end(): Promise<void> {
-    if (this.#isNew) await this.#write(decide(this.#state, []))
+  #end(): void {
+    if (this.#isNew) this.#write(decide(this.#state, []))
     if (this.#chance(0.25)) {
-      if (this.#later(MINUTE, HOUR)) await this.#write(cancel(this.#state, this.#at), { cause: 'customer' })
+      if (this.#later(MINUTE, HOUR)) this.#write(cancel(this.#state, this.#at), 'customer')
       return
     }
     this.#at = this.#state.payment.expiresAt
     if (!this.#later(SECOND, 5 * SECOND)) return
-    await this.#write(expire(this.#state, this.#at))
+    this.#write(expire(this.#state, this.#at))
     const open = this.#state.attempts.find(({ status, channel }) => status === 'abandoned' && channel !== 'card')
-    if (open && this.#chance(0.15) && this.#later(HOUR, DAY)) await this.#receive(open.id, 1)
+    if (open && this.#chance(0.15) && this.#later(HOUR, DAY)) this.#receive(open.id, 1)
   }
 
-  async #afterwards(): Promise<void> {
+  #afterwards(): void {
     if (this.#chance(0.04)) {
-      if (this.#later(HOUR, 8 * DAY)) await this.#refund()
+      if (this.#later(HOUR, 8 * DAY)) this.#refund()
     } else if (this.#chance(0.008)) {
-      if (this.#later(DAY, 12 * DAY)) await this.#dispute()
-    } else if (this.#chance(0.002))
-      await markForReview(this.#work(), 'The provider’s answers disagree about the amount.')
+      if (this.#later(DAY, 12 * DAY)) this.#dispute()
+    } else if (this.#chance(0.002)) markForReview(this.#work(), 'The provider’s answers disagree about the amount.')
   }
 
-  async #refund(): Promise<void> {
+  #refund(): void {
     const { payment, attempts } = this.#state
     const attempt = attempts.find(({ status }) => status === 'successful')
     if (!attempt) return
     const amount = this.#chance(0.6) ? payment.amount : Math.ceil(payment.amount / 2)
     const fails = this.#chance(0.1)
-    const refund = await insertRefund(this.#tx, {
-      id: newId('refund', this.#at, payment.place),
-      state: this.#state,
-      attemptId: attempt.id,
-      ...{ amount, kind: 'merchant', counted: true, transactionIds: [] },
-      reason: this.#pick(['Returned by the customer.', 'Out of stock.', 'Ordered twice.']),
-      ...(!fails && { providerRefundId: `demo-refund-${this.#plan.seed}-${this.#number}` }),
-    })
-    if (!refund) return
-    const held = withReturned(this.#state, attempt.id, amount)
-    if (fails) return failRefund({ ...this.#work(), state: held, refunds: [refund] }, refund, 'The account was closed.')
-    const data = { refund: refundView(refund) }
-    const change = { type: 'refund.successful', attemptId: attempt.id, data } as const
-    await this.#write(decide(withRefunded(held, refund), [change]), { cause: 'refund' })
+    const reason = this.#pick(['Returned by the customer.', 'Out of stock.', 'Ordered twice.'])
+    const of = { attemptId: attempt.id, amount, kind: 'merchant' as const, counted: true, transactionIds: [], reason }
+    const wanted = { ...of, ...(!fails && { providerRefundId: `demo-refund-${this.#plan.seed}-${this.#number}` }) }
+    const refund = newRefund(payment, wanted, this.#at)
+    insertRefund(this.#tx, payment, refund)
+    const held = { ...this.#state, ...withReturned(this.#state, attempt.id, amount), refunds: [refund] }
+    if (fails) {
+      failRefund({ ...this.#work(), state: held, refunds: [refund] }, refund, 'The account was closed.')
+      return
+    }
+    this.#state = { ...this.#state, refunds: [refund] }
+    this.#write(decide(withRefunded(held, refund), [refundChange(refund)]), 'refund')
   }
 
-  async #dispute(): Promise<void> {
+  #dispute(): void {
     const { payment } = this.#state
     const work = this.#work()
-    const dispute = await recordDispute(work, {
+    const dispute = recordDispute(work, {
       disputeId: `demo-dispute-${this.#plan.seed}-${this.#number}`,
       amount: money(payment.amount, payment.currency),
       status: 'open',
@@ -322,8 +310,8 @@ export class Story {
       openedAt: this.#at,
     })
     if (!this.#later(3 * DAY, 10 * DAY)) return
-    if (this.#chance(0.5)) await winDispute(work, dispute)
-    else await loseDispute(work, dispute, { amount: payment.amount })
+    if (this.#chance(0.5)) winDispute(work, dispute)
+    else loseDispute(work, dispute, { amount: payment.amount })
   }
 
   #work(): Reconciliation {
@@ -332,10 +320,15 @@ export class Story {
     return { tx: this.#tx, deps: this.#deps, state: this.#state, attempt, refunds: [], disputes: [] }
   }
 
-  async #write(decision: Decision, more: WrittenWith = {}): Promise<void> {
-    await writeDecision(this.#tx, this.#deps, this.#state, decision, { ...more, isNew: this.#isNew })
-    this.#state = decision.state
+  #write(decision: Decision, cause: string | null = null): void {
+    if (this.#isNew) writeNewPayment(this.#tx, this.#deps, this.#made(), decision, cause)
+    else writeDecision(this.#tx, this.#deps, this.#state, decision, { cause })
+    this.#state = { ...this.#state, ...decision.state }
     this.#isNew = false
+  }
+
+  #made() {
+    return { payment: this.#state.payment, idempotency: undefined }
   }
 
   /** Some time passes, mostly little. False when that would be in the future. */

@@ -1,35 +1,36 @@
-import type { Transaction } from '../database/database.ts'
-import { recordAct, splitActor } from '../events/audit-log-store.ts'
-import { type AttemptId, newId, type PaymentId, parseId } from '../kernel/ids.ts'
+import type { Queries, Writes } from '../database/database.ts'
+import { actRecorded, splitActor } from '../events/audit-log-store.ts'
+import { type AttemptId, type PaymentId, parseId } from '../kernel/ids.ts'
 import { type Money, money } from '../kernel/money.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Scope } from '../kernel/scope.ts'
 import type { BankAccount } from '../providers/provider.ts'
+import { changePayment, writeDecision } from './change-payment.ts'
 import { confirmMoney } from './confirm-money.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import {
   capabilitiesOf,
-  insertPending,
+  refundChange,
   returnedBefore,
   sendRefund,
   withRefunded,
   withReturned,
+  writePending,
 } from './refund-payment.ts'
-import { settleIn } from './settle-attempt.ts'
+import { settleLocked } from './settle-attempt.ts'
 import { type Attempt, MAX_ATTEMPTS } from './state/attempt.ts'
 import { newAttempt } from './state/new-attempt.ts'
 import { lateMoneyOf, type OpenMoney, openMoneyOf, planReturn, type Review } from './state/open-money.ts'
 import { decide, type PaymentState } from './state/payment-state.ts'
-import { assertAccountFits, assertMayRefund, type Refund, refundView } from './state/refund.ts'
+import { assertAccountFits, assertMayRefund, newRefund, type Refund } from './state/refund.ts'
 import { returnedOf } from './state/returned-money.ts'
 import { findAttempt } from './store/attempts.ts'
-import { findPaymentStateById, findStateByOrder, lockPaymentState } from './store/payment-states.ts'
+import { findPaymentStateById, findStateByOrder, type LockedPayment } from './store/payment-states.ts'
 import { isOrderOfAnother } from './store/provider-audit.ts'
-import { allTransactionsOf, transactionsOf } from './store/receipts.ts'
-import { insertRefund, leaseRefund, refundsOf } from './store/refunds.ts'
+import { readRecordedMoney } from './store/receipts.ts'
+import { insertRefund } from './store/refunds.ts'
 import { insertReview, type NewReview, reviewsOf } from './store/reviews.ts'
 import { isHandledUnderOtherKeys, lockUnmatched, type UnmatchedMoney } from './store/transfers.ts'
-import { writeDecision } from './write-decision.ts'
 
 /** What a line of the list of transfers stands for. */
 export type TransferName =
@@ -75,81 +76,87 @@ export async function findTransfer(
  */
 export async function matchTransfer(
   deps: PaymentDependencies,
-  { scope, actor, note, limit }: Handling,
+  by: Handling,
   name: TransferName,
   paymentId: PaymentId,
   expected: number,
 ): Promise<PaymentState> {
   if (name.kind !== 'receipt') throw new Problem('conflict', 'This money belongs to a payment already.')
   const { id } = name
-  const lock = (tx: Transaction) => lockForMatch(tx, { scope, limit }, id, paymentId, expected)
-  const confirmed = await confirmMoney(deps, scope, (await deps.database.transaction(lock)).unmatched)
-  const { reference: order, idIsProviders } = confirmed
-  return deps.database.transaction(async (tx) => {
-    const { before, unmatched } = await lock(tx)
-    const { receipt } = unmatched
-    const attempt =
-      (order === null ? undefined : await attemptOfOrder(tx, scope, unmatched, order, paymentId)) ??
-      attemptFor(before, unmatched) ??
-      (await addAttemptFor(tx, deps, before, unmatched))
-    const outcome = { kind: 'paid' as const, receipts: [{ ...receipt, ...(idIsProviders && { idIsProviders }) }] }
-    const { state } = await settleIn(tx, deps, attempt, { source: 'match', outcome })
-    await write(
-      tx,
-      deps,
-      { scope, actor, note },
-      { kind: 'unmatched', act: 'matched', receiptId: id, paymentId, ...of(unmatched) },
-    )
-    await recordAct(tx, {
-      actor,
-      act: 'transfer.matched',
-      merchantId: scope.merchantId,
-      subject: `receipt-${id} with ${paymentId}`,
-    })
-    return state
+  const { scope, actor } = by
+  const unmatched = await changePayment(deps, paymentId, {
+    read: (tx) => readOpen(tx, scope, id, expected, true),
+    decide: (before, open) => assertMatch(by, before, open),
+  })
+  const { reference: order, idIsProviders } = await confirmMoney(deps, scope, unmatched)
+  return changePayment(deps, paymentId, {
+    read: async (tx) => {
+      const open = await readOpen(tx, scope, id, expected, true)
+      const ofOrder = order === null ? undefined : await attemptOfOrder(tx, scope, open.unmatched, order, paymentId)
+      const { provider, account, receipt } = open.unmatched
+      return { open, ofOrder, recorded: await readRecordedMoney(tx, { ...scope, provider, account }, [receipt]) }
+    },
+    decide: (locked, { open, ofOrder, recorded }, tx) => {
+      const { receipt } = assertMatch(by, locked, open)
+      const known = ofOrder ?? attemptFor(locked, unmatched)
+      const { attempt, before } = known
+        ? { attempt: known, before: locked }
+        : addAttemptFor(tx, deps, locked, unmatched)
+      const outcome = { kind: 'paid' as const, receipts: [{ ...receipt, ...(idIsProviders && { idIsProviders }) }] }
+      const { state } = settleLocked({ tx, deps, before, recorded }, attempt, { source: 'match', outcome })
+      writeReview(tx, deps, by, { kind: 'unmatched', act: 'matched', receiptId: id, paymentId, ...of(unmatched) })
+      const subject = `receipt-${id} with ${paymentId}`
+      tx.write(actRecorded({ actor, act: 'transfer.matched', merchantId: scope.merchantId, subject }))
+      return state
+    },
   })
 }
 
-/** Throws if the money and the payment cannot be matched. */
-async function lockForMatch(
-  tx: Transaction,
-  { scope, limit }: Pick<Handling, 'scope' | 'limit'>,
+/** Unmatched money under its lock. */
+interface OpenReceipt {
+  unmatched: UnmatchedMoney
+  isHandledTwice: boolean
+}
+
+/** Throws if the money is not there any more as the member saw it. `isConfirmed`: the provider is asked for the amount. */
+async function readOpen(
+  tx: Queries,
+  scope: Scope,
   id: number,
-  paymentId: PaymentId,
   expected: number,
-): Promise<{ before: PaymentState; unmatched: UnmatchedMoney }> {
-  // The payment is locked first, as by everything that changes it.
-  const before = await lockPaymentState(tx, paymentId)
-  const unmatched = await lockOpen(tx, scope, id, expected)
-  const { amount } = unmatched.receipt
+  isConfirmed: boolean,
+): Promise<OpenReceipt> {
+  const unmatched = await lockUnmatched(tx, scope, id)
+  if (!unmatched) throw new Problem('not_found', UNKNOWN)
+  if (unmatched === 'done' || leftOf(unmatched) !== expected) throw new Problem('conflict', HANDLED)
+  return { unmatched, isHandledTwice: await isHandledUnderOtherKeys(tx, scope, unmatched, isConfirmed) }
+}
+
+/** Throws if the money and the payment cannot be matched. */
+function assertMatch({ limit }: Handling, { payment }: PaymentState, open: OpenReceipt): UnmatchedMoney {
+  const { amount } = open.unmatched.receipt
   limit?.(amount)
-  const { payment } = before
   if (payment.status === 'successful')
     throw new Problem('conflict', `Payment ${payment.reference} is paid already. Return this money instead.`)
   if (payment.currency !== amount.currency)
     throw new Problem('conflict', `This money is in ${amount.currency}, the payment in ${payment.currency}.`)
-  await assertNotHandledTwice(tx, scope, unmatched, true)
-  return { before, unmatched }
+  assertNotHandledTwice(open)
+  return open.unmatched
 }
 
 /**
  * Throws if the same transaction is on record under other keys and was handled there. Other keys are another account in our records, also
- * if they are rotated keys of one account at the provider. `isConfirmed`: the provider is asked for the amount.
+ * if they are rotated keys of one account at the provider.
  */
-async function assertNotHandledTwice(
-  tx: Transaction,
-  scope: Scope,
-  unmatched: UnmatchedMoney,
-  isConfirmed: boolean,
-): Promise<void> {
-  if (!(await isHandledUnderOtherKeys(tx, scope, unmatched, isConfirmed))) return
+function assertNotHandledTwice({ isHandledTwice }: OpenReceipt): void {
+  if (!isHandledTwice) return
   const why = 'This transaction is on record twice, and the other record is handled.'
   throw new Problem('conflict', `${why} Close this one with a note.`)
 }
 
 /** The attempt of this payment that has the order. Throws if the order is of another payment, whose checks count the money. */
 async function attemptOfOrder(
-  tx: Transaction,
+  tx: Queries,
   scope: Scope,
   { provider, account }: UnmatchedMoney,
   order: string,
@@ -178,12 +185,12 @@ function attemptFor({ attempts }: PaymentState, { provider, account }: Unmatched
 }
 
 /** The customer never started to pay with this provider: the order of this money is not on record. */
-async function addAttemptFor(
-  tx: Transaction,
+function addAttemptFor(
+  tx: Writes,
   deps: PaymentDependencies,
-  before: PaymentState,
+  before: LockedPayment,
   { provider, account }: UnmatchedMoney,
-): Promise<Attempt> {
+): { attempt: Attempt; before: LockedPayment } {
   const capabilities = deps.providers.find(provider)?.capabilities
   if (!capabilities) throw new Problem('conflict', `The provider ${provider} is not known any more.`)
   if (before.attempts.length >= MAX_ATTEMPTS)
@@ -192,8 +199,8 @@ async function addAttemptFor(
   const attempt = newAttempt(before, { capabilities, channel, account, chargedAtOnce: false }, deps.clock.now())
   const attempts = [...before.attempts, attempt]
   const decision = decide({ ...before, attempts }, [{ type: 'attempt.started', attemptId: attempt.id }])
-  await writeDecision(tx, deps, before, decision, { cause: 'match' })
-  return attempt
+  writeDecision(tx, deps, before, decision, { cause: 'match' })
+  return { attempt, before: { ...before, ...decision.state } }
 }
 
 /** Returns money through the provider. `expected`: the amount that the member saw. */
@@ -208,117 +215,125 @@ export async function returnTransfer(
       'conflict',
       'The provider can return only money of a known payment. Match it with a payment, or return it by hand.',
     )
-  const { refund, lease } = await deps.database.transaction(async (tx) => {
-    const { state, refunds, reviews, open } = await lockOpenMoney(tx, name, expected)
-    const { id: paymentId, status, reference, currency, merchantId } = state.payment
-    if (status === 'pending')
-      throw new Problem('payment_not_completed', `Payment ${reference} is still open. Cancel it first.`)
-    assertMayRefund(refunds)
-    const { counted, amount } = planReturn(state, open, refunds)
-    by.limit?.(money(amount + returnedBefore(refunds, reviews), currency))
-    assertAccountFits(capabilitiesOf(deps, open.attempt), open.attempt, by.account)
-    const made = await insertPending(tx, deps, state, open.attempt, {
-      amount,
-      counted,
-      kind: counted ? 'merchant' : 'surplus',
-      reason: by.note,
-      account: by.account,
-      transactionIds: counted
-        ? await transactionsOf(tx, open.attempt.id)
-        : await allTransactionsOf(tx, open.attempt.id),
-    })
-    if (!made) throw new Error('inserting a refund with a new id failed')
-    await write(tx, deps, by, { ...reviewOf(open), act: 'returned', paymentId, amount, currency, refundId: made.id })
-    await recordAct(tx, { actor: by.actor, act: 'refund.asked_for', merchantId, subject: made.id })
-    return { refund: made, lease: await leaseRefund(tx, made.id) }
+  const { refund, lease } = await changePayment(deps, name.paymentId, {
+    read: (tx) => reviewsOf(tx, name.paymentId),
+    decide: (before, reviews, tx) => {
+      const open = openMoneyIn(before, name, reviews, expected)
+      const { payment, refunds, receipts } = before
+      const { id: paymentId, status, reference, currency, merchantId } = payment
+      if (status === 'pending')
+        throw new Problem('payment_not_completed', `Payment ${reference} is still open. Cancel it first.`)
+      assertMayRefund(refunds)
+      const { counted, amount } = planReturn(before, open, refunds)
+      by.limit?.(money(amount + returnedBefore(refunds, reviews), currency))
+      assertAccountFits(capabilitiesOf(deps, open.attempt), open.attempt, by.account)
+      const held = receipts.filter((each) => each.attemptId === open.attempt.id && (each.counted || !counted))
+      const made = writePending({ tx, deps, before }, by, {
+        attemptId: open.attempt.id,
+        amount,
+        counted,
+        kind: counted ? 'merchant' : 'surplus',
+        reason: by.note,
+        transactionIds: held.map(({ transactionId }) => transactionId),
+      })
+      const refundId = made.refund.id
+      writeReview(tx, deps, by, { ...reviewOf(open), act: 'returned', paymentId, amount, currency, refundId })
+      tx.write(actRecorded({ actor: by.actor, act: 'refund.asked_for', merchantId, subject: refundId }))
+      return made
+    },
   })
-  return lease ? sendRefund(deps, refund, lease) : refund
+  return sendRefund(deps, refund, lease)
 }
+
+type ClosingAct = 'returned_by_hand' | 'noted'
 
 /** Records that money was returned outside of the provider, or that it stays as it is. The note says why. */
 export async function closeTransfer(
   deps: PaymentDependencies,
   by: Handling & { note: string },
   name: TransferName,
-  act: 'returned_by_hand' | 'noted',
+  act: ClosingAct,
   expected: number,
 ): Promise<void> {
+  const { merchantId } = by.scope
+  const recordClosing = (tx: Writes, subject: string) =>
+    tx.write(actRecorded({ actor: by.actor, act: `transfer.${act}`, merchantId, subject }))
+  if (name.kind !== 'receipt') {
+    return changePayment(deps, name.paymentId, {
+      read: (tx) => reviewsOf(tx, name.paymentId),
+      decide: (before, reviews, tx) => {
+        const open = openMoneyIn(before, name, reviews, expected)
+        closeOpenMoney({ tx, deps, before }, by, act, open, reviews)
+        recordClosing(tx, name.kind === 'attempt' ? name.id : name.paymentId)
+      },
+    })
+  }
+  const { id: receiptId } = name
   await deps.database.transaction(async (tx) => {
-    if (name.kind === 'receipt') {
-      const unmatched = await lockOpen(tx, by.scope, name.id, expected)
-      if (act === 'returned_by_hand') {
-        by.limit?.(unmatched.receipt.amount)
-        await assertNotHandledTwice(tx, by.scope, unmatched, false)
-      }
-      await write(tx, deps, by, { kind: 'unmatched', act, receiptId: name.id, paymentId: null, ...of(unmatched) })
-    } else {
-      const { state, refunds, reviews, open } = await lockOpenMoney(tx, name, expected)
-      if (act === 'returned_by_hand') {
-        by.limit?.(money(open.amount + returnedBefore(refunds, reviews), state.payment.currency))
-        await recordByHand(tx, deps, by, state, open, refunds)
-      } else {
-        const { id: paymentId, currency } = state.payment
-        // The note on a late payment is about the payment: it says nothing about what its attempt holds.
-        const review = { ...reviewOf(open), ...(open.kind === 'late' && { attemptId: null }) }
-        await write(tx, deps, by, { ...review, act, paymentId, amount: open.amount, currency })
-      }
+    const open = await readOpen(tx, by.scope, receiptId, expected, false)
+    if (act === 'returned_by_hand') {
+      by.limit?.(open.unmatched.receipt.amount)
+      assertNotHandledTwice(open)
     }
-    const subject = name.kind === 'receipt' ? `receipt-${name.id}` : name.kind === 'attempt' ? name.id : name.paymentId
-    await recordAct(tx, { actor: by.actor, act: `transfer.${act}`, merchantId: by.scope.merchantId, subject })
+    writeReview(tx, deps, by, { kind: 'unmatched', act, receiptId, paymentId: null, ...of(open.unmatched) })
+    recordClosing(tx, `receipt-${receiptId}`)
   })
+}
+
+interface Closing {
+  tx: Writes
+  deps: PaymentDependencies
+  before: LockedPayment
+}
+
+function closeOpenMoney(closing: Closing, by: Handling, act: ClosingAct, open: OpenMoney, reviews: Review[]): void {
+  const { tx, deps, before } = closing
+  const { id: paymentId, currency } = before.payment
+  if (act === 'returned_by_hand') {
+    by.limit?.(money(open.amount + returnedBefore(before.refunds, reviews), currency))
+    recordByHand(closing, by, open)
+    return
+  }
+  // The note on a late payment is about the payment: it says nothing about what its attempt holds.
+  const review = { ...reviewOf(open), ...(open.kind === 'late' && { attemptId: null }) }
+  writeReview(tx, deps, by, { ...review, act, paymentId, amount: open.amount, currency })
 }
 
 /**
  * Money that a person returned is a refund like one that was made at the provider: it neither pays the payment nor is refunded again. If
  * the person did it in the provider's dashboard, reconciliation assigns the listed refund to this row.
  */
-async function recordByHand(
-  tx: Transaction,
-  deps: PaymentDependencies,
-  by: Handling,
-  before: PaymentState,
-  open: OpenMoney,
-  refunds: Refund[],
-): Promise<void> {
-  const { id: paymentId, place, currency } = before.payment
+function recordByHand({ tx, deps, before }: Closing, by: Handling, open: OpenMoney): void {
+  const { id: paymentId, currency } = before.payment
   const attemptId = open.attempt.id
-  const first = planReturn(before, open, refunds)
+  const first = planReturn(before, open, before.refunds)
   const rest = { counted: true, amount: open.amount - first.amount }
   let state = before
   for (const { amount, counted } of rest.amount > 0 ? [first, rest] : [first]) {
-    const refund = await insertRefund(tx, {
-      ...{ id: newId('refund', deps.clock.now(), place), state, attemptId, amount, counted },
-      ...{ kind: 'provider', reason: by.note, transactionIds: [], isDone: true },
-    })
-    if (!refund) throw new Error('inserting a refund with a new id failed')
+    const wanted = { attemptId, amount, counted, kind: 'provider', reason: by.note, isDone: true } as const
+    const refund = newRefund(state.payment, { ...wanted, transactionIds: [] }, deps.clock.now())
+    insertRefund(tx, state.payment, refund)
     const after = withRefunded(withReturned(state, attemptId, amount), refund)
-    const decision = decide(after, [{ type: 'refund.successful', attemptId, data: { refund: refundView(refund) } }])
-    await writeDecision(tx, deps, state, decision, { cause: 'returned by hand' })
+    const decision = decide(after, [refundChange(refund)])
+    const refunds = [...state.refunds, refund]
+    writeDecision(tx, deps, state, decision, { cause: 'returned by hand', refunds })
     const review = { ...reviewOf(open), act: 'returned_by_hand' as const, refundId: refund.id }
-    await write(tx, deps, by, { ...review, paymentId, amount, currency })
-    state = decision.state
+    writeReview(tx, deps, by, { ...review, paymentId, amount, currency })
+    state = { ...state, ...decision.state, refunds }
   }
 }
 
-async function lockOpen(tx: Transaction, scope: Scope, id: number, expected: number): Promise<UnmatchedMoney> {
-  const unmatched = await lockUnmatched(tx, scope, id)
-  if (!unmatched) throw new Problem('not_found', UNKNOWN)
-  if (unmatched === 'done' || leftOf(unmatched) !== expected) throw new Problem('conflict', HANDLED)
-  return unmatched
-}
-
 /** The payment's lock makes one of two people first; the other one finds nothing open any more. */
-async function lockOpenMoney(
-  tx: Transaction,
+function openMoneyIn(
+  before: LockedPayment,
   name: Exclude<TransferName, { kind: 'receipt' }>,
+  reviews: Review[],
   expected: number,
-): Promise<{ state: PaymentState; refunds: Refund[]; reviews: Review[]; open: OpenMoney }> {
-  const state = await lockPaymentState(tx, name.paymentId)
-  const [reviews, refunds] = [await reviewsOf(tx, name.paymentId), await refundsOf(tx, name.paymentId)]
-  const attempt = name.kind === 'attempt' ? state.attempts.find(({ id }) => id === name.id) : undefined
-  const open = attempt ? openMoneyOf(state, attempt, reviews) : lateMoneyOf(state, reviews, refunds)
+): OpenMoney {
+  const attempt = name.kind === 'attempt' ? before.attempts.find(({ id }) => id === name.id) : undefined
+  const open = attempt ? openMoneyOf(before, attempt, reviews) : lateMoneyOf(before, reviews, before.refunds)
   if (!open || open.amount !== expected) throw new Problem('conflict', HANDLED)
-  return { state, refunds, reviews, open }
+  return open
 }
 
 function reviewOf({ kind, attempt }: OpenMoney): Pick<NewReview, 'kind' | 'attemptId' | 'received'> {
@@ -337,9 +352,9 @@ function leftOf({ receipt }: UnmatchedMoney): number {
 type Written = Omit<NewReview, 'scope' | 'actor' | 'note' | 'at' | 'attemptId' | 'received' | 'refundId'> &
   Partial<Pick<NewReview, 'attemptId' | 'received' | 'refundId'>>
 
-export function write(tx: Transaction, { clock }: PaymentDependencies, by: Handling, review: Written): Promise<void> {
+export function writeReview(tx: Writes, { clock }: PaymentDependencies, by: Handling, review: Written): void {
   const { actor } = splitActor(by.actor)
-  return insertReview(tx, {
+  insertReview(tx, {
     ...{ attemptId: null, received: null, refundId: null },
     ...review,
     ...{ scope: by.scope, note: by.note, actor, at: clock.now() },

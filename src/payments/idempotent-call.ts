@@ -3,8 +3,14 @@ import type { Clock } from '../kernel/clock.ts'
 import { newReference } from '../kernel/ids.ts'
 import { PROBLEMS, Problem } from '../kernel/problem.ts'
 import type { Caller } from '../merchants/merchant.ts'
-import { claimCall, deleteCall, type IdempotentCall, releaseCall, saveAnswer } from './store/idempotent-calls.ts'
-import type { StartedBy } from './store/write-payment.ts'
+import {
+  type CallKey,
+  claimCall,
+  deleteCall,
+  type IdempotentCall,
+  releaseCall,
+  saveAnswer,
+} from './store/idempotent-calls.ts'
 
 /** Context of one call. With an idempotency key, the reference is stored with the key and reused by every repeat. */
 export interface CallContext {
@@ -12,7 +18,7 @@ export interface CallContext {
   /** The id of the object that an earlier run of this call started before its process died. */
   startedId: string | null
   /** The key, if there is one. What the call starts is stored with it. */
-  startedBy: StartedBy | undefined
+  startedBy: CallKey | undefined
 }
 
 /** Runs a call once per idempotency key. A repeat gets the stored answer; a concurrent repeat gets `idempotency_in_progress`. */

@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises'
+import { isUniqueViolation } from '../database/failure.ts'
 import type { Integration } from '../integrations/integration.ts'
 import { type EnabledIntegration, listEnabledIntegrations } from '../integrations/integration-store.ts'
 import type { Channel } from '../kernel/channel.ts'
@@ -8,29 +8,30 @@ import { type Currency, defaultCountry } from '../kernel/money.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Caller } from '../merchants/merchant.ts'
 import type { Capabilities } from '../providers/provider.ts'
+import { writeNewPayment } from './change-payment.ts'
 import {
   type CreateDependencies,
   type CreatePayment,
   createPayment,
   DuplicateReference,
-  paymentBefore,
+  newPayment,
 } from './create-payment.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import type { CallContext } from './idempotent-call.ts'
 import {
   executeStart,
   type Intent,
-  planUncardedIntent,
+  planIntent,
+  readStartContext,
   type Start,
   type Started,
-  savedCardFor,
   startAttempt,
 } from './start-attempt.ts'
-import { assertPending, type PaymentRequest, type User } from './state/payment.ts'
+import { assertPending, type Payment, type PaymentRequest, type User } from './state/payment.ts'
 import { priceOf, takes } from './state/payment-options.ts'
-import { findStateByAttempt, type Snapshot } from './store/payment-states.ts'
+import { startedIdSaved } from './store/idempotent-calls.ts'
+import { findStateByAttempt } from './store/payment-states.ts'
 import { findPaymentByReference } from './store/payments.ts'
-import { tryWriteDecision } from './write-decision.ts'
 
 export interface InitializeRequest extends Omit<PaymentRequest, 'country'> {
   /** A provider name, optionally followed by the channel: see splitProvider. */
@@ -53,67 +54,44 @@ export async function initializePayment(
 ): Promise<Started> {
   const earlier = await findStarted(deps, startedId)
   if (earlier) return earlier
-  const target = await findTarget(deps, caller, request)
-  const intent = await createWithIntent(deps, caller, request, target, startedBy)
-  if (intent) return executeStart(deps, intent)
-  // The reference is in use, or the integration has changed since it was cached.
-  const current = findIntegration(deps, caller, await listEnabledIntegrations(deps.database, caller), request)
-  const paymentId = await openPayment(deps, caller, request, current.integration)
-  return startAttempt(deps, paymentId, startOf(request, current, startedBy))
+  try {
+    return await executeStart(deps, await createWithIntent(deps, caller, request, startedBy))
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error
+  }
+  // The reference is in use.
+  const target = findIntegration(deps, caller, await listEnabledIntegrations(deps.database, caller), request)
+  const payment = await openPayment(deps, caller, request, target.integration)
+  return startAttempt(deps, payment, startOf(caller, request, target, startedBy))
 }
 
 function startOf(
+  { merchantName }: Caller,
   request: InitializeRequest,
   { capabilities, channel }: Target,
   startedBy: CallContext['startedBy'],
 ): Start {
   priceOf(request, capabilities, channel)
-  return { capabilities, channel, saveCard: request.saveCard, startedBy }
+  return { capabilities, channel, merchantName, saveCard: request.saveCard, startedBy }
 }
 
-/** The cache may be older than an integration that was just set up, so a refusal is checked against the database. */
-async function findTarget(deps: InitializeDependencies, caller: Caller, request: InitializeRequest): Promise<Target> {
-  try {
-    return findIntegration(deps, caller, await deps.integrationCache.get(caller), request)
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error
-    return findIntegration(deps, caller, await listEnabledIntegrations(deps.database, caller), request)
-  }
-}
-
-/**
- * Creates the payment and its first attempt in one statement. Undefined, with nothing written, when the reference is in use or the
- * integration has changed.
- */
-async function createWithIntent(
+/** Creates the payment and its first attempt in one transaction. Throws a unique violation, with nothing written, if the reference is in use. */
+function createWithIntent(
   deps: InitializeDependencies,
   caller: Caller,
   request: InitializeRequest,
-  target: Target,
   startedBy: CallContext['startedBy'],
-): Promise<Intent | undefined> {
-  const { integration } = target
-  const start = startOf(request, target, startedBy)
-  const before: Snapshot = {
-    payment: paymentBefore(wantedOf(caller, request, integration), deps.clock.now()),
-    attempts: [],
-    transactionIds: new Map(),
-    hasRefunds: false,
-    merchantName: caller.merchantName,
-  }
-  const { decision, more, result } = planUncardedIntent(deps, before, start, integration)
-  // The provider's page only offers the card, so it is looked for meanwhile, and the payment goes on without it. A turn later: the intent,
-  // for which the payment waits, is sent first (database/batch.ts), unless others are being written.
-  const [isWritten, saved] = await Promise.all([
-    tryWriteDecision(deps, before, decision, { ...more, isNew: true }),
-    turn()
-      .then(() => savedCardFor(deps.database, deps, before.payment, integration, start))
-      .catch((err) => {
-        deps.log.warn({ err, paymentId: before.payment.id }, 'the saved card cannot be read; it is not offered')
-        return undefined
-      }),
-  ])
-  return isWritten ? { ...result, saved } : undefined
+): Promise<Intent> {
+  return deps.database.transaction(async (tx) => {
+    const context = await readStartContext(tx, { ...caller, user: request.user })
+    const target = findIntegration(deps, caller, context.integrations, request)
+    const made = newPayment(wantedOf(caller, request, target.integration), deps.clock.now())
+    const start = startOf(caller, request, target, startedBy)
+    const { decision, intent } = planIntent(deps, { payment: made.payment, attempts: [] }, start, context)
+    writeNewPayment(tx, deps, made, decision)
+    if (startedBy) tx.write(startedIdSaved(startedBy, intent.attempt.id))
+    return intent
+  })
 }
 
 function wantedOf(caller: Caller, request: InitializeRequest, integration: Integration): CreatePayment {
@@ -186,11 +164,14 @@ async function openPayment(
   caller: Caller,
   request: InitializeRequest,
   integration: Integration,
-) {
+): Promise<Payment> {
   const known = request.reference && (await findOpenPayment(deps, caller, request, request.reference))
   if (known) return known
   try {
-    return (await createPayment(deps, wantedOf(caller, request, integration))).ticket.id
+    const { ticket } = await createPayment(deps, wantedOf(caller, request, integration))
+    const made = await findPaymentByReference(deps.database, caller, ticket.reference)
+    if (!made) throw new Error(`payment ${ticket.id} is gone`)
+    return made
   } catch (error) {
     if (!(error instanceof DuplicateReference)) throw error
     const existing = await findOpenPayment(deps, caller, request, error.existing.reference)
@@ -204,7 +185,7 @@ async function findOpenPayment(
   caller: Caller,
   { amount, currency, user }: InitializeRequest,
   reference: string,
-) {
+): Promise<Payment | undefined> {
   const payment = await findPaymentByReference(deps.database, caller, reference)
   if (!payment) return undefined
   assertPending(payment)
@@ -221,7 +202,7 @@ async function findOpenPayment(
       `The reference ${reference} belongs to a payment of another user. Send the same user to add an attempt to it, or use another reference.`,
     )
   }
-  return payment.id
+  return payment
 }
 
 /** A request without `user.id` may continue a payment that has one; the payment's user applies. */

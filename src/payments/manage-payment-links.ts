@@ -5,7 +5,7 @@ import type { Caller } from '../merchants/merchant.ts'
 import { assertPayable, type CreateDependencies } from './create-payment.ts'
 import type { CallContext } from './idempotent-call.ts'
 import { type LinkTerms, linkMistakes, MAX_LINKS, type PaymentLink } from './state/payment-link.ts'
-import { saveStartedId } from './store/idempotent-calls.ts'
+import { startedIdSaved } from './store/idempotent-calls.ts'
 import { countLinks, findLink, insertLink, lockLink, setLinkExpiry, updateLink } from './store/payment-links.ts'
 
 type Dependencies = Omit<CreateDependencies, 'paymentBatch'>
@@ -32,7 +32,7 @@ export async function createLink(
     const now = deps.clock.now()
     const id = newId('link', now, caller.place)
     await insertLink(tx, caller, { ...terms, id, code: newShortCode(now, caller.place), expiresInSeconds })
-    if (startedBy) await saveStartedId(tx, startedBy, id)
+    if (startedBy) tx.write(startedIdSaved(startedBy, id))
     await recordAct(tx, { actor: caller.actor, act: 'link.created', merchantId: caller.merchantId, subject: id })
     return own(await findLink(tx, caller, id))
   })

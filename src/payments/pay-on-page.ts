@@ -1,13 +1,22 @@
-import type { Queries } from '../database/database.ts'
-import type { Integration } from '../integrations/integration.ts'
-import { type EnabledIntegration, listEnabledIntegrations } from '../integrations/integration-store.ts'
+import type { EnabledIntegration } from '../integrations/integration-store.ts'
 import type { Channel } from '../kernel/channel.ts'
-import type { PaymentId, SavedCardId } from '../kernel/ids.ts'
+import type { SavedCardId } from '../kernel/ids.ts'
 import { Problem, type ProblemCode } from '../kernel/problem.ts'
 import { AttemptNotStarted } from './attempt-not-started.ts'
+import { changePayment } from './change-payment.ts'
 import type { PaymentDependencies } from './dependencies.ts'
-import { executeStart, type Intent, planConfirmed, planIntent, type Start } from './start-attempt.ts'
+import {
+  executeStart,
+  type Intent,
+  readStartContext,
+  type Start,
+  type StartContext,
+  type Starting,
+  writeConfirmed,
+  writeIntent,
+} from './start-attempt.ts'
 import { type Attempt, MAX_ATTEMPTS_BY_REFERENCE } from './state/attempt.ts'
+import type { Payment } from './state/payment.ts'
 import { optionsForChannel, type PaymentOption } from './state/payment-options.ts'
 import {
   type AwaitingConfirmation,
@@ -16,10 +25,8 @@ import {
   mayUseSavedCard,
   type PaymentState,
 } from './state/payment-state.ts'
-import { hasPageKey } from './store/attempts.ts'
-import { findPaymentStateById, type Snapshot } from './store/payment-states.ts'
-import { findCardProvider } from './store/saved-cards.ts'
-import { changePayment, type Plan } from './write-decision.ts'
+import { callRecorded } from './store/attempts.ts'
+import { findPaymentStateById } from './store/payment-states.ts'
 
 /** The form that a customer submitted on the checkout page. */
 export interface PageChoice {
@@ -32,6 +39,7 @@ export interface PageChoice {
   atMost?: number
   /** Request a new account number although one is open. */
   newAccount?: boolean
+  merchantName: string
   /** The page was opened by client-id and reference alone, which are public. */
   byReference?: boolean
   /** Idempotency key of the form. A repeated submit starts no second attempt. */
@@ -47,21 +55,14 @@ export interface PageChoice {
  */
 export async function payOnPage(
   deps: PaymentDependencies,
-  paymentId: PaymentId,
+  payment: Payment,
   choice: PageChoice,
-  known?: KnownToPage,
 ): Promise<PaymentState> {
-  const plan = async (db: Queries, state: Snapshot) => {
-    const isFirst = db === deps.database
-    // A refusal, also one that is thrown, is checked against the database.
-    const cached =
-      known && isFirst ? await planNext(db, deps, state, choice, known.integrations).catch(() => undefined) : undefined
-    return cached?.decision
-      ? cached
-      : planNext(db, deps, state, choice, await listEnabledIntegrations(db, state.payment))
-  }
   try {
-    let next: Next | undefined = await changePayment(deps, paymentId, plan, known?.snapshot)
+    let next: Next | undefined = await changePayment(deps, payment.id, {
+      read: (tx) => readStartContext(tx, payment),
+      decide: (state, context, tx) => writeNext({ tx, deps, state, context }, choice),
+    })
     while (next) {
       const { intent, others }: Next = next
       try {
@@ -69,21 +70,15 @@ export async function payOnPage(
       } catch (error) {
         const [other, ...rest] = others
         if (!other || !(error instanceof AttemptNotStarted) || !error.nothingStarted) throw error
-        next = await failOver(deps, intent.attempt, other, rest, choice)
+        next = await failOver(deps, payment, intent.attempt, choice, [other, ...rest])
       }
     }
   } catch (error) {
     if (!isShownByState(error)) throw error
   }
-  const state = await findPaymentStateById(deps.database, paymentId)
-  if (!state) throw new Error(`payment ${paymentId} is gone`)
+  const state = await findPaymentStateById(deps.database, payment.id)
+  if (!state) throw new Error(`payment ${payment.id} is gone`)
   return state
-}
-
-/** What the page has read or cached. Both have a version, and nothing is written if one of them has changed. */
-export interface KnownToPage {
-  snapshot: Snapshot
-  integrations: EnabledIntegration[]
 }
 
 /** The next provider call, and the options for failover. */
@@ -93,49 +88,36 @@ interface Next {
 }
 
 /** Undefined for a repeated submit, and when a matching attempt already waits for the customer. */
-async function planNext(
-  db: Queries,
-  deps: PaymentDependencies,
-  state: Snapshot,
-  choice: PageChoice,
-  integrations: EnabledIntegration[],
-): Promise<Plan<Next | undefined>> {
+function writeNext(starting: Starting, choice: PageChoice): Next | undefined {
+  const { deps, state, context } = starting
   const now = deps.clock.now()
-  if (state.attempts.length > 0 && (await hasPageKey(db, state.payment.id, choice.key))) return { result: undefined }
+  if (state.attempts.some(({ pageKey }) => pageKey === choice.key)) return undefined
   const waiting = state.attempts.filter(awaitsConfirmation).find((attempt) => isMeantBy(attempt, choice))
-  const integration = waiting && integrations.find((each) => takesCardsAt(each, waiting))
-  if (waiting && integration) {
-    const { decision, result: intent } = await planConfirmed(db, deps, state, waiting)
-    const { provider, version } = integration
-    const more = { pageKey: choice.key, integration: { provider, version } }
-    return { decision, more, result: { intent, others: [] } }
-  }
-  if (!choice.newAccount && state.attempts.some((attempt) => isWaitingFor(attempt, choice, now))) {
-    return { result: undefined }
-  }
+  if (waiting && context.integrations.some((each) => takesCardsAt(each, waiting)))
+    return { intent: writeConfirmed(starting, waiting, choice), others: [] }
+  if (!choice.newAccount && state.attempts.some((attempt) => isWaitingFor(attempt, choice, now))) return undefined
   assertMayStart(state, choice, now)
-  const [best, ...others] = await findChoices(db, deps, integrations, state, choice)
-  if (!best) return { result: undefined } // the price has risen since the page was shown, so the page is shown again
+  const [best, ...others] = findChoices(deps, state, choice, context)
+  if (!best) return undefined // the price has risen since the page was shown, so the page is shown again
   const start = { ...startOf(state, best, choice), pageKey: choice.key }
-  const chosen = integrations.find(({ provider }) => provider === best.capabilities.name)
-  const { decision, more = {}, result: intent } = await planIntent(db, deps, state, start, chosen)
-  return { decision, more, result: { intent, others } }
+  return { intent: writeIntent(starting, start), others }
 }
 
 /** The options at the shown price or below. For a saved card, only the provider that issued its token. */
-async function findChoices(
-  db: Queries,
+function findChoices(
   { providers }: PaymentDependencies,
-  integrations: Integration[],
   state: PaymentState,
   { channel, card, atMost = Number.POSITIVE_INFINITY }: PageChoice,
-): Promise<PaymentOption[]> {
-  const { payment } = state
+  { integrations, cards }: StartContext,
+): PaymentOption[] {
   const affordable = ({ amountCharged }: PaymentOption) => amountCharged <= atMost
-  const choices = optionsForChannel(payment, integrations, providers, channel)
+  const choices = optionsForChannel(state.payment, integrations, providers, channel)
   if (!card || card === 'new') return choices.filter(affordable)
-  const keeper = mayUseSavedCard(state, card) ? await findCardProvider(db, payment, payment.user, card) : undefined
-  const choice = choices.find(({ capabilities }) => capabilities.name === keeper)
+  const chosen = mayUseSavedCard(state, card) ? cards.find(({ id }) => id === card) : undefined
+  const keeper = integrations.find(
+    ({ provider, account }) => chosen?.provider === provider && chosen.account === account,
+  )
+  const choice = choices.find(({ capabilities }) => capabilities.name === keeper?.provider)
   if (!choice) throw new Problem('not_found', 'There is no such card.')
   return [choice].filter(affordable)
 }
@@ -143,24 +125,21 @@ async function findChoices(
 /** Stores the intent with the next provider, for the same submit. */
 function failOver(
   deps: PaymentDependencies,
-  { id: attemptId, paymentId }: Attempt,
-  other: PaymentOption,
-  others: PaymentOption[],
+  payment: Payment,
+  { id: attemptId }: Attempt,
   choice: PageChoice,
+  [other, ...others]: [PaymentOption, ...PaymentOption[]],
 ): Promise<Next> {
-  const outcome = other.capabilities.name
-  const call = {
-    attemptId,
-    call: 'fail over',
-    outcome,
-    detail: 'nothing was started here',
-    tookMs: 0,
-    at: deps.clock.now(),
-  }
-  return changePayment(deps, paymentId, async (db, state) => {
-    assertMayStart(state, choice, deps.clock.now())
-    const { decision, more, result: intent } = await planIntent(db, deps, state, startOf(state, other, choice))
-    return { decision, more: { ...more, call }, result: { intent, others } }
+  return changePayment(deps, payment.id, {
+    read: (tx) => readStartContext(tx, payment),
+    decide: (state, context, tx) => {
+      assertMayStart(state, choice, deps.clock.now())
+      const intent = writeIntent({ tx, deps, state, context }, startOf(state, other, choice))
+      const detail = 'nothing was started here'
+      const at = deps.clock.now()
+      tx.write(callRecorded({ attemptId, call: 'fail over', outcome: other.capabilities.name, detail, tookMs: 0, at }))
+      return { intent, others }
+    },
   })
 }
 
@@ -171,11 +150,11 @@ function assertMayStart(state: PaymentState, { byReference }: PageChoice, now: D
 function startOf(
   { payment }: PaymentState,
   { capabilities }: PaymentOption,
-  { channel, card, saveCard }: PageChoice,
+  { channel, card, saveCard, merchantName }: PageChoice,
 ): Start {
   // Without user.id, the provider's page must not offer the last saved card of the e-mail address.
   const chosen = card ?? (payment.user.id === null ? 'new' : undefined)
-  return { capabilities, channel, ...(chosen && { card: chosen }), ...(saveCard && { saveCard }) }
+  return { capabilities, channel, merchantName, ...(chosen && { card: chosen }), ...(saveCard && { saveCard }) }
 }
 
 /** Whether the submit confirms this attempt: same card, and not more than the shown price. */

@@ -1,34 +1,28 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import { reservedOf } from '../database/database.ts'
 import { NO_ACCOUNT } from '../integrations/provider-account.ts'
-import type { AttemptId } from '../kernel/ids.ts'
 import type { Owner, Scope } from '../kernel/scope.ts'
 import { type AccountLimits, accountKey, NO_LIMITS, type Started, startWithin } from '../outbound/account-limits.ts'
 import type { NoticeReading, RawNotice, Receipt } from '../providers/provider.ts'
 import { type PaymentDependencies, withReserved } from './dependencies.ts'
 import { type NoticeAccountCache, type NoticeAccounts, noticeAccountCache } from './read-notice-accounts.ts'
 import { type Reconciled, reconcileReturns } from './reconcile-returns.ts'
-import { askForOutcome, type CheckAnswer, checkAttempt, noticeResult, settleAttempt } from './settle-attempt.ts'
-import { type StartedAttempt, takeStarted } from './started-attempts.ts'
+import { checkAttempt, noticeResult, settleAttempt } from './settle-attempt.ts'
 import type { Attempt } from './state/attempt.ts'
-import { orderReferenceOf } from './state/new-attempt.ts'
+import { newReceiptsOf } from './state/new-receipt.ts'
 import type { Notice } from './state/notice.ts'
 import { scheduleHintedCheck } from './store/hints.ts'
 import { claimWaitingNotices, endNotice, insertNotice, postponeNotices } from './store/notices.ts'
-import { findStateByOrder, type Snapshot } from './store/payment-states.ts'
+import { findStateByOrder } from './store/payment-states.ts'
 import { isOrderOfAnother } from './store/provider-audit.ts'
-import { findNewReceipts, insertUnmatched } from './store/receipts.ts'
+import { insertUnmatched, readRecordedMoney } from './store/receipts.ts'
 
 export type Received =
   /** Stored: answer 2xx, then process it. */
-  | { kind: 'kept'; notice: Notice; isNew: boolean; asked: AskedAttempt | undefined }
+  | { kind: 'kept'; notice: Notice; isNew: boolean }
   | { kind: 'forged'; because: string }
   /** Unsigned: nothing is stored. See `scheduleCheckForHint`. */
   | { kind: 'hint'; scope: Scope; reference: string }
   | { kind: 'not found' }
-
-/** An attempt that the notice names, and the answer of the provider, which is asked while the notice is being stored. */
-export type AskedAttempt = StartedAttempt & { answer: Promise<CheckAnswer> }
 
 export interface NoticeGuards {
   accounts: NoticeAccountCache
@@ -42,7 +36,6 @@ export interface NoticeGuards {
 
 /**
  * Verifies the signature of a notice and stores it. A forged notice costs no query, except a rate-limited read of recently changed keys.
- * For a notice of success about an attempt that this process has started, the provider is asked meanwhile.
  */
 export async function receiveNotice(
   deps: PaymentDependencies,
@@ -69,37 +62,13 @@ export async function receiveNotice(
   const scope = { ...owner, place: current.place }
   if (reading.kind === 'hint') return { ...reading, scope }
   const { body } = raw
-  const storing = insertNotice(reservedOf(deps.database), deps.secrets, scope, { provider, account, body, reading })
-  const paid = reading.kind === 'notice' && reading.says === 'paid' ? reading.reference : null
-  if (paid !== null) announce(paid, storing)
-  const started = paid === null ? undefined : takeStarted({ ...owner, provider, account }, paid)
-  const asked = started && { ...started, answer: askMeanwhile(deps, started) }
-  return { kind: 'kept', ...(await storing), asked }
-}
-
-/** After this turn of the event loop, in which the statement with the notice is sent. */
-function askMeanwhile(deps: PaymentDependencies, { attempt }: StartedAttempt): Promise<CheckAnswer> {
-  const answer = turn().then(() => askForOutcome(deps, attempt))
-  answer.catch(() => {}) // nothing awaits it if the notice cannot be stored
-  return answer
-}
-
-/** Notices of success that are being stored, by the order that they name. */
-const arriving = new Map<string, Promise<void>>()
-
-function announce(reference: string, storing: Promise<unknown>): void {
-  const stored = storing
-    .catch(() => {})
-    .then(() => turn()) // the check of the notice begins in the next turn of the event loop
-    .finally(() => {
-      if (arriving.get(reference) === stored) arriving.delete(reference)
-    })
-  arriving.set(reference, stored)
-}
-
-/** Resolves when the notice of success that is being stored about this attempt is stored, and its check begins. Undefined: there is none. */
-export function noticeBeingStored(id: AttemptId): Promise<void> | undefined {
-  return arriving.get(orderReferenceOf(id))
+  const stored = await insertNotice(reservedOf(deps.database), deps.secrets, scope, {
+    provider,
+    account,
+    body,
+    reading,
+  })
+  return { kind: 'kept', ...stored }
 }
 
 function unguarded(deps: PaymentDependencies): NoticeGuards {
@@ -158,7 +127,7 @@ const RETURN_NOTICES = new Set<string>(['refund', 'dispute', 'refunded', 'charge
  * A notice only triggers a check: the provider's answer to the check is applied, not what the notice says. The exception is a signed
  * "processing" about the attempt's own account.
  */
-export async function processNotice(parts: PaymentDependencies, notice: Notice, asked?: AskedAttempt): Promise<void> {
+export async function processNotice(parts: PaymentDependencies, notice: Notice): Promise<void> {
   const deps = withReserved(parts)
   const { database } = deps
   const { reading } = notice
@@ -170,7 +139,7 @@ export async function processNotice(parts: PaymentDependencies, notice: Notice, 
   if (says === 'other' && reading.reference === null && reading.transactionId === undefined) {
     return endNotice(database, notice, { state: 'ignored', note: 'is about no order' })
   }
-  const found = asked ?? (await findAttemptOf(deps, notice, reading))
+  const found = await findAttemptOf(deps, notice, reading)
   if ('names' in found) {
     for (const name of found.names) {
       // The money is that merchant's, and none that this one could match with a payment.
@@ -184,7 +153,7 @@ export async function processNotice(parts: PaymentDependencies, notice: Notice, 
       reading.reference === null ? 'names no reference' : 'names a reference that is not ours',
     )
   }
-  const { attempt, state: before } = found
+  const { attempt } = found
   if (RETURN_NOTICES.has(says)) {
     const reconciled = await reconcileForNotice(deps, attempt)
     return endNotice(database, notice, { ...noticeResultOf(reconciled), attemptId: attempt.id })
@@ -201,13 +170,14 @@ export async function processNotice(parts: PaymentDependencies, notice: Notice, 
   const state =
     isOwn && says === 'processing' && attempt.status === 'pending'
       ? // Applied without a check: it only blocks other attempts until a check gives the outcome. After a decline it may be stale.
-        await settleAttempt(deps, attempt, { ...signal, outcome: { kind: 'processing' } }, before)
-      : await checkAttempt(deps, attempt, signal, before, asked?.answer)
+        await settleAttempt(deps, attempt, { ...signal, outcome: { kind: 'processing' } })
+      : await checkAttempt(deps, attempt, signal)
   if (signal.noticeId !== undefined) return
   const result = noticeResult(attempt, state.attempts.find(({ id }) => id === attempt.id) ?? attempt)
   if (result.state === 'ignored') {
     const isUnmatched = await database.transaction(async (tx) => {
-      const newReceipts = await findNewReceipts(tx, attempt, reading.receipts)
+      const recorded = await readRecordedMoney(tx, attempt, reading.receipts)
+      const newReceipts = newReceiptsOf(attempt, reading.receipts, recorded)
       const isNew = (receipt: Receipt) =>
         newReceipts.some(({ transactionId }) => transactionId === receipt.transactionId)
       await insertUnmatched(tx, notice, notice, reading.receipts.filter(isNew))
@@ -245,7 +215,7 @@ async function findAttemptOf(
   { database, providers }: PaymentDependencies,
   notice: Notice,
   { reference, transactionId }: { reference: string | null; transactionId?: string },
-): Promise<{ attempt: Attempt; state: Snapshot } | { names: string[] }> {
+): Promise<{ attempt: Attempt } | { names: string[] }> {
   const byOrder = (named: string) => findStateByOrder(database, notice, notice, named)
   const names = reference === null ? [] : [reference]
   const named = reference === null ? undefined : await byOrder(reference)

@@ -1,37 +1,42 @@
-import type { Transaction } from '../database/database.ts'
-import { recordAct } from '../events/audit-log-store.ts'
-import { type AttemptId, newId, type PaymentId } from '../kernel/ids.ts'
+import type { Writes } from '../database/database.ts'
+import { actRecorded } from '../events/audit-log-store.ts'
+import type { AttemptId, PaymentId } from '../kernel/ids.ts'
 import { type Currency, type Money, money } from '../kernel/money.ts'
 import { Problem } from '../kernel/problem.ts'
 import { type AccountLimits, NO_LIMITS, type Started, startWithin } from '../outbound/account-limits.ts'
 import type { BankAccount, Capabilities, RefundOutcome } from '../providers/provider.ts'
 import { callProvider } from './call-provider.ts'
+import { changePayment, writeDecision } from './change-payment.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import { type Attempt, handleOf } from './state/attempt.ts'
 import { type Review, returnedByHand } from './state/open-money.ts'
-import { decide, type PaymentState } from './state/payment-state.ts'
+import { type Change, decide, type PaymentState } from './state/payment-state.ts'
 import {
   assertAccountFits,
   assertNotRepeated,
+  newRefund,
+  nextRefundTry,
   planRefund,
   type Refund,
   refundReference,
   refundView,
   reviewAfter,
-  tryAgain,
+  reviewedIfLate,
+  type WantedRefund,
 } from './state/refund.ts'
 import { findAttempt } from './store/attempts.ts'
-import { findStateByOrder, lockPaymentState } from './store/payment-states.ts'
+import { findStateByOrder, type LockedPayment } from './store/payment-states.ts'
 import { isOrderOfAnother } from './store/provider-audit.ts'
-import { matchedReceipts, transactionsOf } from './store/receipts.ts'
+import { matchedReceipts } from './store/receipts.ts'
 import {
   claimDueRefunds,
   findRefundAccount,
   findRefundOfCall,
+  forgetRefundAccount,
   insertRefund,
   leaseRefund,
   lockRefund,
-  type NewRefund,
+  newRefundLease,
   postponeRefunds,
   type RefundLease,
   refundsOf,
@@ -41,7 +46,6 @@ import {
   sealAccount,
 } from './store/refunds.ts'
 import { reviewsOf } from './store/reviews.ts'
-import { writeDecision } from './write-decision.ts'
 
 export interface RefundRequest {
   amount?: number | undefined
@@ -66,30 +70,35 @@ export async function refundPayment(
   id: PaymentId,
   wanted: RefundRequest,
 ): Promise<Refund> {
-  const { refund, lease } = await deps.database.transaction(async (tx) => {
-    const before = await lockPaymentState(tx, id)
-    const known = wanted.callReference && (await findRefundOfCall(tx, id, wanted.callReference))
-    if (known) return { refund: known, lease: await leaseRefund(tx, known.id) }
-    const earlier = await refundsOf(tx, id)
-    if (!wanted.mayRepeat) assertNotRepeated(earlier, before, wanted.amount, deps.clock.now())
-    const reviews = await reviewsOf(tx, id)
-    const { attempt, amount } = planRefund(before, earlier, wanted.amount)
-    wanted.limit?.(money(amount + returnedBefore(earlier, reviews), before.payment.currency))
-    assertAccountFits(capabilitiesOf(deps, attempt), attempt, wanted.account)
-    const made = await insertPending(tx, deps, before, attempt, {
-      amount,
-      kind: 'merchant',
-      counted: true,
-      reason: wanted.reason,
-      transactionIds: await transactionsOf(tx, attempt.id),
-      callReference: wanted.callReference,
-      account: wanted.account,
-    })
-    if (!made) throw new Error('inserting a refund with a new id failed')
-    await recordAct(tx, { actor, act: 'refund.asked_for', merchantId: before.payment.merchantId, subject: made.id })
-    return { refund: made, lease: await leaseRefund(tx, made.id) }
+  const { refund, lease } = await changePayment(deps, id, {
+    read: (tx) =>
+      Promise.all([
+        reviewsOf(tx, id),
+        wanted.callReference ? findRefundOfCall(tx, id, wanted.callReference) : undefined,
+      ]),
+    decide: (before, [reviews, known], tx) => {
+      if (known) return { refund: known, lease: undefined }
+      const { payment, refunds } = before
+      if (!wanted.mayRepeat) assertNotRepeated(refunds, before, wanted.amount, deps.clock.now())
+      const { attempt, amount } = planRefund(before, refunds, wanted.amount)
+      wanted.limit?.(money(amount + returnedBefore(refunds, reviews), payment.currency))
+      assertAccountFits(capabilitiesOf(deps, attempt), attempt, wanted.account)
+      const counted = before.receipts.filter((each) => each.attemptId === attempt.id && each.counted)
+      const made = writePending({ tx, deps, before }, wanted, {
+        attemptId: attempt.id,
+        amount,
+        kind: 'merchant',
+        counted: true,
+        reason: wanted.reason,
+        transactionIds: counted.map(({ transactionId }) => transactionId),
+      })
+      const subject = made.refund.id
+      tx.write(actRecorded({ actor, act: 'refund.asked_for', merchantId: payment.merchantId, subject }))
+      return made
+    },
   })
-  return lease ? sendRefund(deps, refund, lease) : refund
+  const held = lease ?? (await leaseRefund(deps.database, refund.id))
+  return held ? sendRefund(deps, refund, held) : refund
 }
 
 export function capabilitiesOf(
@@ -108,19 +117,18 @@ export function returnedBefore(refunds: Refund[], reviews: Review[]): number {
     .reduce((sum, refund) => sum + refund.amount, returnedByHand(reviews))
 }
 
-/** Inserts a refund and reserves its amount on the attempt. */
-export async function insertPending(
-  tx: Transaction,
-  deps: PaymentDependencies,
-  before: PaymentState,
-  attempt: Pick<Attempt, 'id' | 'place'>,
-  { account, ...wanted }: Omit<NewRefund, 'id' | 'state' | 'attemptId'> & { account?: BankAccount | undefined },
-): Promise<Refund | undefined> {
-  const id = newId('refund', deps.clock.now(), attempt.place)
-  const sealedAccount = account && sealAccount(deps.secrets, id, account)
-  const made = await insertRefund(tx, { ...wanted, id, state: before, attemptId: attempt.id, sealedAccount })
-  if (made) await writeDecision(tx, deps, before, decide(withReturned(before, attempt.id, made.amount), []))
-  return made
+/** Writes a refund, which this process is about to send, and reserves its amount on the attempt. */
+export function writePending(
+  { tx, deps, before }: { tx: Writes; deps: PaymentDependencies; before: LockedPayment },
+  { callReference, account }: Pick<RefundRequest, 'callReference' | 'account'>,
+  wanted: WantedRefund,
+): { refund: Refund; lease: RefundLease } {
+  const refund = newRefund(before.payment, wanted, deps.clock.now())
+  const lease = newRefundLease()
+  const sealedAccount = account && sealAccount(deps.secrets, refund.id, account)
+  insertRefund(tx, before.payment, refund, { callReference, lease, sealedAccount })
+  writeDecision(tx, deps, before, decide(withReturned(before, refund.attemptId, refund.amount), []))
+  return { refund, lease }
 }
 
 export function withReturned(state: PaymentState, attemptId: AttemptId, amount: number): PaymentState {
@@ -192,9 +200,7 @@ export async function sendRefund(deps: PaymentDependencies, refund: Refund, leas
       }),
     ),
   )
-  return deps.database.transaction((tx) =>
-    recordOutcome(tx, deps, refund, { lease, outcome, sealed: known?.sealed ?? null }),
-  )
+  return recordOutcome(deps, refund, { lease, outcome, sealed: known?.sealed ?? null })
 }
 
 const RENEW_EVERY_MS = 20_000
@@ -226,75 +232,75 @@ async function underLease<T>(
   }
 }
 
-async function recordOutcome(
-  tx: Transaction,
+function recordOutcome(
   deps: PaymentDependencies,
   wanted: Refund,
   { lease, outcome, sealed }: { lease: RefundLease; outcome: RefundOutcome; sealed: Buffer | null },
 ): Promise<Refund> {
-  const state = await lockPaymentState(tx, wanted.paymentId)
-  const refund = await lockRefund(tx, wanted.id)
-  if (!refund) throw new Error(`refund ${wanted.id} not found`)
-  if (refund.status !== 'pending') return refund
-  const now = deps.clock.now()
+  return changePayment(deps, wanted.paymentId, {
+    read: (tx) => lockRefund(tx, wanted.id),
+    decide: (before, locked, tx) => {
+      const refund = before.refunds.find(({ id }) => id === wanted.id)
+      if (!refund) throw new Error(`refund ${wanted.id} not found`)
+      if (refund.status !== 'pending') return refund
+      const now = deps.clock.now()
+      const after = afterOutcome(refund, outcome, now, sealed !== null)
+      if (after.status === 'pending') {
+        if (locked?.lease !== lease.token) return refund // another process sends it now
+        // An account that came while this try was under way is sent at once.
+        const isSent = sealed !== null && locked.sealedAccount?.equals(sealed) === true
+        saveUnanswered(tx, after, isSent || locked.sealedAccount === null ? nextRefundTry(after, now) : now)
+        if (isSent && outcome.kind === 'pending') forgetRefundAccount(tx, after.id)
+        if (after.needsReview === null || after.needsReview === refund.needsReview) return after
+      } else saveResolved(tx, after)
+      const state =
+        after.status === 'successful'
+          ? withRefunded(before, after)
+          : after.status === 'failed'
+            ? withReturned(before, after.attemptId, -after.amount)
+            : before
+      writeDecision(tx, deps, before, decide(state, [refundChange(after)]), {
+        refunds: withRefund(before.refunds, after),
+      })
+      return after
+    },
+  })
+}
+
+function afterOutcome(refund: Refund, outcome: RefundOutcome, now: Date, hadAccount: boolean): Refund {
   switch (outcome.kind) {
     case 'refunded':
-      return complete(tx, deps, state, { ...refund, providerRefundId: outcome.refundId })
-    case 'refused': {
-      const failed: Refund = {
+      return {
         ...refund,
-        ...{ status: 'failed', failure: outcome.because, needsReview: null, resolvedAt: now },
+        ...{ status: 'successful', failure: null, needsReview: null, resolvedAt: now },
+        providerRefundId: outcome.refundId,
       }
-      await saveResolved(tx, failed)
-      await recordRefundEvent(tx, deps, state, failed, withReturned(state, failed.attemptId, -failed.amount))
-      return failed
-    }
+    case 'refused':
+      return { ...refund, ...{ status: 'failed', failure: outcome.because, needsReview: null, resolvedAt: now } }
     default: {
       const wasSent = !('neverSent' in outcome && outcome.neverSent)
-      const tried = {
-        ...refund,
-        tries: refund.tries + (wasSent ? 1 : 0), // a request that was never sent is not a try, so the retry is soon
-        providerRefundId: 'refundId' in outcome ? outcome.refundId : refund.providerRefundId,
-        needsReview:
-          outcome.kind === 'pending' ? reviewAfter(refund, outcome.needsAccount, sealed !== null) : refund.needsReview,
-      }
-      const { refund: waiting, dueAt } = tryAgain(tried, now)
-      const isTaken = outcome.kind === 'pending'
-      const isSaved = await saveUnanswered(tx, waiting, lease, { now, dueAt, sealed, isTaken })
-      if (!isSaved) return refund
-      if (waiting.needsReview !== null && waiting.needsReview !== refund.needsReview)
-        await recordRefundEvent(tx, deps, state, waiting, state)
-      return waiting
+      return reviewedIfLate(
+        {
+          ...refund,
+          tries: refund.tries + (wasSent ? 1 : 0), // a request that was never sent is not a try, so the retry is soon
+          providerRefundId: 'refundId' in outcome ? outcome.refundId : refund.providerRefundId,
+          needsReview:
+            outcome.kind === 'pending' ? reviewAfter(refund, outcome.needsAccount, hadAccount) : refund.needsReview,
+        },
+        now,
+      )
     }
   }
 }
 
-async function complete(
-  tx: Transaction,
-  deps: PaymentDependencies,
-  state: PaymentState,
-  refund: Refund,
-): Promise<Refund> {
-  const done: Refund = {
-    ...refund,
-    ...{ status: 'successful', failure: null, needsReview: null },
-    resolvedAt: deps.clock.now(),
-  }
-  await saveResolved(tx, done)
-  await recordRefundEvent(tx, deps, state, done, withRefunded(state, done))
-  return done
+/** The event of a refund's status. */
+export function refundChange(refund: Refund): Change {
+  const type = { failed: 'refund.failed', successful: 'refund.successful', pending: 'refund.needs_review' } as const
+  return { type: type[refund.status], attemptId: refund.attemptId, data: { refund: refundView(refund) } }
 }
 
-function recordRefundEvent(
-  tx: Transaction,
-  deps: PaymentDependencies,
-  before: PaymentState,
-  refund: Refund,
-  after: PaymentState,
-): Promise<void> {
-  const type = { failed: 'refund.failed', successful: 'refund.successful', pending: 'refund.needs_review' } as const
-  const changes = [
-    { type: type[refund.status], attemptId: refund.attemptId, data: { refund: refundView(refund) } } as const,
-  ]
-  return writeDecision(tx, deps, before, decide(after, changes))
+/** The refunds of a payment, with this one as it is now. */
+export function withRefund(refunds: Refund[], refund: Refund): Refund[] {
+  const isKnown = refunds.some(({ id }) => id === refund.id)
+  return isKnown ? refunds.map((other) => (other.id === refund.id ? refund : other)) : [...refunds, refund]
 }

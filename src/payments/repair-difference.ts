@@ -57,7 +57,7 @@ async function apply(
     return { repaired: 'order of another merchant', subject: null }
   const at = { provider, account: listed.account }
   const { returnedIsOfOrder, ...alone } = listed
-  const shares = returnedIsOfOrder && ofOrder && (await readShares(tx, scope, at, ofOrder))
+  const shares = returnedIsOfOrder && ofOrder && (await readShares(tx, { ...scope, ...at }, ofOrder))
   await insertUnmatched(tx, scope, at, [
     shares ? { ...alone, returned: shares.get(listed.transactionId) ?? 0 } : listed,
   ])

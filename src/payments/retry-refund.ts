@@ -1,12 +1,12 @@
-import { recordAct } from '../events/audit-log-store.ts'
+import { actRecorded } from '../events/audit-log-store.ts'
 import { money } from '../kernel/money.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { BankAccount } from '../providers/provider.ts'
+import { changePayment } from './change-payment.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import { type RefundRequest, returnedBefore, sendRefund } from './refund-payment.ts'
 import { isWaitingForAccount, type Refund } from './state/refund.ts'
-import { lockPaymentState } from './store/payment-states.ts'
-import { leaseRefund, lockRefund, refundsOf, saveRefundAccount, sealAccount } from './store/refunds.ts'
+import { leaseRefund, lockRefund, saveRefundAccount, sealAccount } from './store/refunds.ts'
 import { reviewsOf } from './store/reviews.ts'
 
 /**
@@ -19,19 +19,22 @@ export async function retryRefund(
   { id, paymentId }: Refund,
   { account, limit }: { account: BankAccount; limit: RefundRequest['limit'] },
 ): Promise<Refund> {
-  const { refund, lease } = await deps.database.transaction(async (tx) => {
-    const { payment } = await lockPaymentState(tx, paymentId)
-    const refund = await lockRefund(tx, id)
-    if (!refund || !isWaitingForAccount(refund))
-      throw new Problem(
-        'refund_needs_no_account',
-        'The provider does not wait for a bank account for this refund. Read it again.',
-      )
-    limit?.(money(returnedBefore(await refundsOf(tx, paymentId), await reviewsOf(tx, paymentId)), payment.currency))
-    await saveRefundAccount(tx, id, sealAccount(deps.secrets, id, account))
-    await recordAct(tx, { actor, act: 'refund.retried', merchantId: payment.merchantId, subject: id })
-    return { refund, lease: await leaseRefund(tx, id) }
+  const refund = await changePayment(deps, paymentId, {
+    read: (tx) => Promise.all([reviewsOf(tx, paymentId), lockRefund(tx, id)]),
+    decide: ({ payment, refunds }, [reviews], tx) => {
+      const refund = refunds.find((each) => each.id === id)
+      if (!refund || !isWaitingForAccount(refund))
+        throw new Problem(
+          'refund_needs_no_account',
+          'The provider does not wait for a bank account for this refund. Read it again.',
+        )
+      limit?.(money(returnedBefore(refunds, reviews), payment.currency))
+      saveRefundAccount(tx, id, sealAccount(deps.secrets, id, account), deps.clock.now())
+      tx.write(actRecorded({ actor, act: 'refund.retried', merchantId: payment.merchantId, subject: id }))
+      return refund
+    },
   })
   // Without the lease another process is asking the provider, and sends the account next.
+  const lease = await leaseRefund(deps.database, id)
   return lease ? sendRefund(deps, refund, lease) : refund
 }

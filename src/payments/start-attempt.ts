@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import type { Queries } from '../database/database.ts'
+import type { Queries, Writes } from '../database/database.ts'
 import { canTake } from '../integrations/integration.ts'
 import { type EnabledIntegration, listEnabledIntegrations } from '../integrations/integration-store.ts'
 import type { Channel } from '../kernel/channel.ts'
-import type { AttemptId, PaymentId, SavedCardId } from '../kernel/ids.ts'
+import type { AttemptId, SavedCardId } from '../kernel/ids.ts'
 import { type Currency, money } from '../kernel/money.ts'
 import { Problem } from '../kernel/problem.ts'
+import type { Scope } from '../kernel/scope.ts'
 import type {
   AccountStart,
   Capabilities,
@@ -18,15 +19,16 @@ import type {
 } from '../providers/provider.ts'
 import { AttemptNotStarted, answeredTooLate, keysRefused, notStartedOutcome } from './attempt-not-started.ts'
 import { askProvider, recordProviderCall } from './call-provider.ts'
+import { changePayment, writeDecision } from './change-payment.ts'
 import type { PaymentDependencies } from './dependencies.ts'
-import { maySaveCard, settleAttempt } from './settle-attempt.ts'
-import { keepStarted } from './started-attempts.ts'
+import { settleAttempt } from './settle-attempt.ts'
 import type { Attempt, Instructions } from './state/attempt.ts'
 import { newAttempt } from './state/new-attempt.ts'
 import type { Payment } from './state/payment.ts'
 import {
   type AwaitingConfirmation,
   addAttempt,
+  attemptIn,
   confirmSavedCard,
   type Decision,
   findOpenAttempt,
@@ -34,11 +36,11 @@ import {
   type PaymentState,
   storeInstructions,
 } from './state/payment-state.ts'
-import { saveStartedId } from './store/idempotent-calls.ts'
-import { lockPaymentState, type Snapshot } from './store/payment-states.ts'
-import { deleteCard, findCard } from './store/saved-cards.ts'
-import type { CallRecord, StartedBy } from './store/write-payment.ts'
-import { changePayment, type Plan, tryWriteDecision, writeDecision } from './write-decision.ts'
+import { type CallRecord, callRecorded } from './store/attempts.ts'
+import { type CallKey, startedIdSaved } from './store/idempotent-calls.ts'
+import { noticesWaitAgain } from './store/notices.ts'
+import type { LockedPayment } from './store/payment-states.ts'
+import { deleteCard, findCardsOf, openCard, type SealedCard } from './store/saved-cards.ts'
 
 export interface Started {
   state: PaymentState
@@ -48,6 +50,8 @@ export interface Started {
 export interface Start {
   capabilities: Capabilities
   channel: Channel
+  /** As the provider shows it to the customer. */
+  merchantName: string
   /** A saved card is charged directly. Absent: the provider's page offers the card that this customer used last. */
   card?: SavedCardId | 'new'
   /** The customer agreed to save a new card. */
@@ -55,74 +59,99 @@ export interface Start {
   /** Idempotency key of the submitted form. */
   pageKey?: string
   /** The call with an idempotency key that starts the attempt. */
-  startedBy?: StartedBy | undefined
+  startedBy?: CallKey | undefined
 }
 
 /**
  * Starts an attempt: commits the intent, calls the provider, commits its answer. If an attempt of the same provider and channel is open,
  * it is returned and the provider is not called.
  */
-export async function startAttempt(deps: PaymentDependencies, paymentId: PaymentId, start: Start): Promise<Started> {
+export async function startAttempt(deps: PaymentDependencies, payment: Payment, start: Start): Promise<Started> {
   const { capabilities, channel, startedBy } = start
-  const next = await changePayment<Intent | Started>(deps, paymentId, async (db, state) => {
-    const attempt = findOpenAttempt(state, { provider: capabilities.name, channel }, deps.clock.now())
-    if (!attempt) return planIntent(db, deps, state, start)
-    if (startedBy) await saveStartedId(db, startedBy, attempt.id)
-    return { result: { state, attempt } }
+  const next = await changePayment(deps, payment.id, {
+    read: (tx) => readStartContext(tx, payment),
+    decide: (state, context, tx): Started | Intent => {
+      const open = findOpenAttempt(state, { provider: capabilities.name, channel }, deps.clock.now())
+      if (open && startedBy) tx.write(startedIdSaved(startedBy, open.id))
+      return open ? { state, attempt: open } : writeIntent({ tx, deps, state, context }, start)
+    },
   })
   return 'order' in next ? executeStart(deps, next) : next
+}
+
+/** What the start of an attempt depends on besides its payment. */
+export interface StartContext {
+  integrations: EnabledIntegration[]
+  /** The customer's, the last used first. */
+  cards: SealedCard[]
+}
+
+/** Read in the transaction that stores the intent, so that a removed or changed integration is not used. */
+export async function readStartContext(tx: Queries, payment: Pick<Payment, 'user'> & Scope): Promise<StartContext> {
+  const [integrations, cards] = await Promise.all([
+    listEnabledIntegrations(tx, payment),
+    findCardsOf(tx, payment, payment.user),
+  ])
+  return { integrations, cards }
 }
 
 /** A stored intent with everything that the provider call needs. */
 export interface Intent {
   /** The payment with the attempt, right after the intent was stored. */
-  state: Snapshot
+  state: PaymentState
   attempt: Attempt
+  merchantName: string
   order: Order
   /** `email` as it was saved with the card: providers compare it case-sensitively. */
   saved: { id: SavedCardId; token: SavedCardToken; email: string; isChosen: boolean } | undefined
 }
 
-type PlannedIntent = Plan<Intent> & { decision: Decision }
-
-/** A new attempt, which is stored as the intent before the provider call. */
-export async function planIntent(
-  db: Queries,
-  deps: PaymentDependencies,
-  before: Snapshot,
-  start: Start,
-  chosen?: EnabledIntegration,
-): Promise<PlannedIntent> {
-  const integration = chosen ?? (await currentIntegration(db, before.payment, start))
-  const plan = planUncardedIntent(deps, before, start, integration)
-  const saved = await savedCardFor(db, deps, before.payment, integration, start)
-  return { ...plan, result: { ...plan.result, saved } }
+/** A payment under its lock, with what the start of an attempt depends on. */
+export interface Starting {
+  tx: Writes
+  deps: PaymentDependencies
+  state: LockedPayment
+  context: StartContext
 }
 
-/** The same, without the saved card. */
-export function planUncardedIntent(
+/** Writes a new attempt as the intent before the provider call. */
+export function writeIntent({ tx, deps, state, context }: Starting, start: Start): Intent {
+  const { decision, intent } = planIntent(deps, state, start, context)
+  writeDecision(tx, deps, state, decision)
+  if (start.startedBy) tx.write(startedIdSaved(start.startedBy, intent.attempt.id))
+  return intent
+}
+
+export function planIntent(
   deps: PaymentDependencies,
-  before: Snapshot,
+  before: PaymentState,
   start: Start,
-  { account, version }: EnabledIntegration,
-): PlannedIntent {
-  const { capabilities, pageKey, startedBy } = start
+  { integrations, cards }: StartContext,
+): { decision: Decision; intent: Intent } {
+  const { account } = integrationFor(integrations, before.payment, start)
   const chargedAtOnce = start.card !== undefined && start.card !== 'new'
   const decision = addAttempt(before, newAttempt(before, { ...start, account, chargedAtOnce }, deps.clock.now()))
   const attempt = decision.state.attempts.at(-1) as Attempt
-  const order = orderOf(deps, before.payment, attempt, capabilities, before.merchantName)
-  return {
-    decision,
-    more: { integration: { provider: capabilities.name, version }, pageKey, startedBy },
-    result: { state: { ...before, ...decision.state }, attempt, saved: undefined, order },
-  }
+  const saved = savedCardFor(deps, before.payment, attempt, start, cards)
+  return { decision, intent: intentOf(deps, decision.state, attempt, { merchantName: start.merchantName, saved }) }
 }
 
-/** The write of the intent is refused if the integration has changed since, so that a removed or changed one is not used. */
-async function currentIntegration(db: Queries, payment: Payment, start: Start): Promise<EnabledIntegration> {
+function intentOf(
+  deps: PaymentDependencies,
+  state: PaymentState,
+  attempt: Attempt,
+  { merchantName, saved }: Pick<Intent, 'merchantName' | 'saved'>,
+): Intent {
+  const capabilities = deps.providers.find(attempt.provider)?.capabilities
+  if (!capabilities) throw new Error(`${attempt.provider} not found`)
+  const order = orderOf(deps, state.payment, attempt, capabilities, merchantName)
+  return { state, attempt, merchantName, saved, order }
+}
+
+function integrationFor(integrations: EnabledIntegration[], payment: Payment, start: Start): EnabledIntegration {
   const { name } = start.capabilities
   const { country, currency } = payment
-  const integration = (await listEnabledIntegrations(db, payment)).find(({ provider }) => provider === name)
+  const integration = integrations.find(({ provider }) => provider === name)
   if (!integration?.channels.includes(start.channel) || !canTake(integration, country, currency)) {
     throw new Problem(
       'provider_not_configured',
@@ -132,36 +161,39 @@ async function currentIntegration(db: Queries, payment: Payment, start: Start): 
   return integration
 }
 
-export async function savedCardFor(
-  db: Queries,
-  { secrets }: PaymentDependencies,
+/** The chosen card, or the one that the customer used last, if it is of this provider account. */
+function savedCardFor(
+  { secrets, log }: PaymentDependencies,
   payment: Payment,
-  { account }: Pick<EnabledIntegration, 'account'>,
-  { capabilities, channel, card }: Start,
-): Promise<Intent['saved']> {
+  { provider, account, channel }: Pick<Attempt, 'provider' | 'account' | 'channel'>,
+  { card }: Pick<Start, 'card'>,
+  cards: SealedCard[],
+): Intent['saved'] {
   if (channel !== 'card' || card === 'new') return undefined
-  const at = { provider: capabilities.name, account }
-  const found = await findCard(db, secrets, payment, at, payment.user, card)
+  const found = cards.find(
+    (each) => each.provider === provider && each.account === account && (card === undefined || each.id === card),
+  )
   if (card && !found) throw new Problem('not_found', 'There is no such card.')
-  return found && { ...found, isChosen: card !== undefined }
+  try {
+    return found && { ...openCard(found, secrets, payment), isChosen: card !== undefined }
+  } catch (err) {
+    if (card) throw err
+    log.warn({ err, paymentId: payment.id }, 'the saved card cannot be read; it is not offered')
+    return undefined
+  }
 }
 
-/** The customer's confirmation of a saved card charge. */
-export async function planConfirmed(
-  db: Queries,
-  deps: PaymentDependencies,
-  before: Snapshot,
+/** The customer confirmed the charge of a saved card. `key`: of the form. */
+export function writeConfirmed(
+  { tx, deps, state, context }: Starting,
   waiting: AwaitingConfirmation,
-): Promise<Plan<Intent> & { decision: Decision }> {
-  const { payment } = before
-  const capabilities = deps.providers.find(waiting.provider)?.capabilities
-  if (!capabilities) throw new Error(`${waiting.provider} not found`)
-  const decision = confirmSavedCard(before, waiting.id, deps.clock.now())
-  const { savedCard: card } = waiting.instructions
-  const saved = await savedCardFor(db, deps, payment, waiting, { capabilities, channel: 'card', card })
-  const attempt = decision.state.attempts.find(({ id }) => id === waiting.id) as Attempt
-  const order = orderOf(deps, payment, attempt, capabilities, before.merchantName)
-  return { decision, result: { state: { ...before, ...decision.state }, attempt, saved, order } }
+  { key, merchantName }: { key: string; merchantName: string },
+): Intent {
+  const decision = confirmSavedCard(state, waiting.id, key, deps.clock.now())
+  const chosen = { card: waiting.instructions.savedCard }
+  const saved = savedCardFor(deps, state.payment, waiting, chosen, context.cards)
+  writeDecision(tx, deps, state, decision)
+  return intentOf(deps, decision.state, attemptIn(decision.state, waiting.id), { merchantName, saved })
 }
 
 /** Calls the provider and stores its answer. `onPage`: the customer waits on the checkout page, and failover is possible. */
@@ -227,11 +259,11 @@ export async function executeStart(
 
 function settleStart(
   deps: PaymentDependencies,
-  { attempt, state }: Intent,
+  { attempt }: Intent,
   outcome: Outcome,
   call: CallRecord | undefined,
 ): Promise<PaymentState> {
-  return settleAttempt(deps, attempt, { outcome, source: 'start', ...(call && { call }) }, state)
+  return settleAttempt(deps, attempt, { outcome, source: 'start', ...(call && { call }) })
 }
 
 type Answer = CardStart | AccountStart | SavedCardCharge | ConfirmationPage
@@ -304,35 +336,31 @@ function orderOf(
 
 type Ready = Extract<Answer, { kind: 'link' | 'account' | 'confirm' | 'step' }>
 
-/** In one statement, unless the payment has changed since the intent. */
 async function saveInstructions(
   deps: PaymentDependencies,
   intent: Intent,
   answer: Ready,
   call: CallRecord | undefined,
 ): Promise<Started> {
-  const { attempt, state } = intent
-  const issued = instructionsFrom(answer, intent, state.merchantName)
-  const decideOn = (before: PaymentState) => storeInstructions(before, attempt.id, issued, deps.clock.now())
-  // Notices may have used the provider's own reference before we knew it.
-  const reference = answer.providerReference
-  const rematch = reference === attempt.orderReference ? undefined : { provider: attempt.provider, reference }
-  const decision = decideOn(state)
-  if (await tryWriteDecision(deps, state, decision, { call, rematch })) {
-    const started = startedIn({ ...state, ...decision.state }, attempt.id)
-    if (!maySaveCard(deps, attempt)) keepStarted(started)
-    return started
-  }
-  return deps.database.transaction(async (tx) => {
-    const before = await lockPaymentState(tx, attempt.paymentId)
-    const again = decideOn(before)
-    await writeDecision(tx, deps, before, again, { call, rematch })
-    return startedIn(again.state, attempt.id)
+  const { attempt, merchantName } = intent
+  const issued = instructionsFrom(answer, intent, merchantName)
+  return changePayment(deps, attempt.paymentId, {
+    decide: (before, _, tx) => {
+      const now = deps.clock.now()
+      const decision = storeInstructions(before, attempt.id, issued, now)
+      writeDecision(tx, deps, before, decision)
+      if (call) tx.write(callRecorded(call))
+      // Notices may have used the provider's own reference before we knew it.
+      const { provider, orderReference } = attempt
+      const reference = answer.providerReference
+      if (reference !== orderReference) tx.write(noticesWaitAgain(attempt, { provider, reference }, now))
+      return startedIn(decision.state, attempt.id)
+    },
   })
 }
 
-function startedIn<State extends PaymentState>(state: State, id: AttemptId): Started & { state: State } {
-  return { state, attempt: state.attempts.find((attempt) => attempt.id === id) as Attempt }
+function startedIn(state: PaymentState, id: AttemptId): Started {
+  return { state, attempt: attemptIn(state, id) }
 }
 
 function instructionsFrom(answer: Ready, { order, saved }: Intent, merchantName: string): IssuedInstructions {

@@ -1,60 +1,51 @@
-import type { Transaction } from '../database/database.ts'
+import type { Writes } from '../database/database.ts'
 import type { EventType } from '../events/event.ts'
 import { newId } from '../kernel/ids.ts'
 import type { ListedDispute } from '../providers/provider.ts'
+import { type ChangeDependencies, writeDecision } from './change-payment.ts'
 import type { PaymentDependencies } from './dependencies.ts'
-import { withRefunded, withReturned } from './refund-payment.ts'
+import { refundChange, withRefund, withRefunded, withReturned } from './refund-payment.ts'
 import type { Attempt } from './state/attempt.ts'
 import { type Dispute, disputeView } from './state/dispute.ts'
 import { chargebackId, isChargebackOf, type OnRecord } from './state/match-returns.ts'
 import { type Change, decide, type PaymentState, replaceAttempt } from './state/payment-state.ts'
-import { type Refund, type RefundKind, refundView } from './state/refund.ts'
+import { newRefund, type Refund, type RefundKind, refundView } from './state/refund.ts'
 import { insertDispute, saveDispute } from './store/disputes.ts'
+import type { LockedPayment } from './store/payment-states.ts'
 import { insertRefund, reduceRefund, saveProviderRefundId, saveResolved } from './store/refunds.ts'
-import { writeDecision } from './write-decision.ts'
 
-/** A locked payment, with the recorded refunds and disputes of one attempt. */
+/** A locked payment, with the recorded refunds and disputes of one attempt. Each step changes it, and is written at the end. */
 export interface Reconciliation extends OnRecord {
-  tx: Transaction
-  deps: PaymentDependencies
-  state: PaymentState
+  tx: Writes
+  deps: ChangeDependencies & Pick<PaymentDependencies, 'log'>
+  state: LockedPayment
 }
 
 const CAUSE = 'reconciliation with the provider'
 
 /** Writes a change with its events, and keeps the new state for the next change. */
-async function write(work: Reconciliation, after: PaymentState, changes: Change[]): Promise<void> {
+function write(work: Reconciliation, after: PaymentState, changes: Change[]): void {
   const decision = decide(after, changes)
-  await writeDecision(work.tx, work.deps, work.state, decision, { cause: CAUSE })
-  work.state = decision.state
+  writeDecision(work.tx, work.deps, work.state, decision, { cause: CAUSE })
+  work.state = { ...work.state, ...decision.state }
   work.attempt = decision.state.attempts.find(({ id }) => id === work.attempt.id) ?? work.attempt
 }
 
-const refundChanged = (type: EventType, refund: Refund): Change => ({
-  type,
-  attemptId: refund.attemptId,
-  data: { refund: refundView(refund) },
-})
-
 function keepRefund(work: Reconciliation, refund: Refund): void {
-  work.refunds = [...work.refunds.filter(({ id }) => id !== refund.id), refund]
+  work.refunds = withRefund(work.refunds, refund)
+  work.state = { ...work.state, refunds: withRefund(work.state.refunds, refund) }
 }
 
-/** Inserts a refund that was made at the provider. The caller records its events. */
-async function addRefund(
+/** Writes a refund that was made at the provider. The caller records its events. */
+function addRefund(
   work: Reconciliation,
   wanted: { amount: number; kind: RefundKind; providerRefundId: string; reason: string },
-): Promise<{ refund: Refund; after: PaymentState }> {
+): { refund: Refund; after: PaymentState } {
   const { tx, deps, state, attempt } = work
-  const refund = await insertRefund(tx, {
-    ...wanted,
-    id: newId('refund', deps.clock.now(), attempt.place),
-    state,
-    attemptId: attempt.id,
-    counted: isOfPayment(work, wanted.amount),
-    transactionIds: [],
-  })
-  if (!refund) throw new Error(`refund ${wanted.providerRefundId} is on record under another attempt's lock`)
+  const counted = isOfPayment(work, wanted.amount)
+  const all = { ...wanted, attemptId: attempt.id, counted, transactionIds: [] }
+  const refund = newRefund(state.payment, all, deps.clock.now())
+  insertRefund(tx, state.payment, refund)
   keepRefund(work, refund)
   return { refund, after: withRefunded(withReturned(state, attempt.id, refund.amount), refund) }
 }
@@ -69,14 +60,14 @@ function isOfPayment({ state: { payment }, attempt, refunds }: Reconciliation, a
   return amount <= payment.amountPaid - payment.amountRefunded - promised
 }
 
-export async function recordRefund(work: Reconciliation, amount: number, providerRefundId: string): Promise<void> {
+export function recordRefund(work: Reconciliation, amount: number, providerRefundId: string): void {
   const reason = 'Made on the provider’s side.'
-  const { refund, after } = await addRefund(work, { amount, kind: 'provider', providerRefundId, reason })
-  await write(work, after, [refundChanged('refund.successful', refund)])
+  const { refund, after } = addRefund(work, { amount, kind: 'provider', providerRefundId, reason })
+  write(work, after, [refundChange(refund)])
 }
 
 /** A pending or failed refund turned out successful. */
-export async function completeRefund(work: Reconciliation, refund: Refund, providerRefundId: string): Promise<void> {
+export function completeRefund(work: Reconciliation, refund: Refund, providerRefundId: string): void {
   const wasHeld = refund.status === 'pending'
   const done: Refund = {
     ...refund,
@@ -85,29 +76,25 @@ export async function completeRefund(work: Reconciliation, refund: Refund, provi
     counted: refund.counted && (wasHeld || isOfPayment(work, refund.amount)),
     resolvedAt: work.deps.clock.now(),
   }
-  await saveResolved(work.tx, done)
+  saveResolved(work.tx, done)
   keepRefund(work, done)
   const held = wasHeld ? work.state : withReturned(work.state, done.attemptId, done.amount)
-  await write(work, withRefunded(held, done), [refundChanged('refund.successful', done)])
+  write(work, withRefunded(held, done), [refundChange(done)])
 }
 
 /** A refund failed, possibly after it was announced as successful. Its amount is available again. */
-export async function failRefund(work: Reconciliation, refund: Refund, failure: string): Promise<void> {
-  const after = await unreturn(work, refund, failure)
-  await write(work, after.state, [refundChanged('refund.failed', after.refund)])
+export function failRefund(work: Reconciliation, refund: Refund, failure: string): void {
+  const after = unreturn(work, refund, failure)
+  write(work, after.state, [refundChange(after.refund)])
 }
 
-async function unreturn(
-  work: Reconciliation,
-  refund: Refund,
-  failure: string,
-): Promise<{ refund: Refund; state: PaymentState }> {
+function unreturn(work: Reconciliation, refund: Refund, failure: string): { refund: Refund; state: PaymentState } {
   const failed: Refund = {
     ...refund,
     ...{ status: 'failed', failure, needsReview: null },
     resolvedAt: work.deps.clock.now(),
   }
-  await saveResolved(work.tx, failed)
+  saveResolved(work.tx, failed)
   keepRefund(work, failed)
   const state = withReturned(work.state, refund.attemptId, -refund.amount)
   const wasDone = refund.status === 'successful'
@@ -118,39 +105,39 @@ async function unreturn(
  * Sets the provider's refund id on money that was recorded as returned without one. A row may stand for several refunds; then a part is
  * split off. The payment's totals do not change.
  */
-export async function nameRefund(
+export function nameRefund(
   work: Reconciliation,
   unnamed: Refund,
   { amount, providerRefundId }: { amount: number; providerRefundId: string },
-): Promise<Refund> {
+): Refund {
   const { tx, deps, state } = work
   if (amount === unnamed.amount) {
     const named = { ...unnamed, providerRefundId }
-    await saveProviderRefundId(tx, named.id, providerRefundId)
+    saveProviderRefundId(tx, named.id, providerRefundId)
     keepRefund(work, named)
     return named
   }
   const { kind, counted, reason, transactionIds, attemptId } = unnamed
-  await reduceRefund(tx, unnamed.id, amount)
-  keepRefund(work, { ...unnamed, amount: unnamed.amount - amount })
-  const id = newId('refund', deps.clock.now(), state.payment.place)
-  const wanted = { id, state, attemptId, amount, kind, counted, reason, transactionIds, providerRefundId }
-  const named = await insertRefund(tx, wanted)
-  if (!named) throw new Error(`refund ${providerRefundId} is on record already`)
+  const left = { ...unnamed, amount: unnamed.amount - amount }
+  reduceRefund(tx, left.id, left.amount)
+  keepRefund(work, left)
+  const wanted = { attemptId, amount, kind, counted, reason, transactionIds, providerRefundId }
+  const named = newRefund(state.payment, wanted, deps.clock.now())
+  insertRefund(tx, state.payment, named)
   keepRefund(work, named)
   return named
 }
 
 /** Marks the attempt for review by a person, once. */
-export async function markForReview(work: Reconciliation, why: string): Promise<void> {
+export function markForReview(work: Reconciliation, why: string): void {
   const { attempt, deps } = work
   if (attempt.needsReview !== null || attempt.reviewed === why) return
   deps.log.error({ attemptId: attempt.id, provider: attempt.provider }, 'attempt needs review')
   const reviewed: Attempt = { ...attempt, needsReview: why }
-  await write(work, replaceAttempt(work.state, reviewed), [{ type: 'attempt.needs_review', attemptId: attempt.id }])
+  write(work, replaceAttempt(work.state, reviewed), [{ type: 'attempt.needs_review', attemptId: attempt.id }])
 }
 
-export async function recordDispute(work: Reconciliation, listed: ListedDispute): Promise<Dispute> {
+export function recordDispute(work: Reconciliation, listed: ListedDispute): Dispute {
   const { attempt, deps, tx, refunds } = work
   const about = { providerDisputeId: listed.disputeId }
   const dispute: Dispute = {
@@ -171,9 +158,9 @@ export async function recordDispute(work: Reconciliation, listed: ListedDispute)
     openedAt: listed.openedAt,
     resolvedAt: null,
   }
-  await insertDispute(tx, dispute)
+  insertDispute(tx, dispute)
   work.disputes = [...work.disputes, dispute]
-  await write(work, work.state, [disputeChanged('dispute.opened', dispute)])
+  write(work, work.state, [disputeChanged('dispute.opened', dispute)])
   return dispute
 }
 
@@ -183,37 +170,37 @@ const disputeChanged = (type: EventType, dispute: Dispute, refund?: Refund): Cha
   data: { dispute: disputeView(dispute), ...(refund && { refund: refundView(refund) }) },
 })
 
-export async function keepDispute(work: Reconciliation, dispute: Dispute): Promise<void> {
-  await saveDispute(work.tx, dispute)
+export function keepDispute(work: Reconciliation, dispute: Dispute): void {
+  saveDispute(work.tx, dispute)
   work.disputes = work.disputes.map((other) => (other.id === dispute.id ? dispute : other))
 }
 
-export async function updateDispute(work: Reconciliation, dispute: Dispute): Promise<void> {
-  await keepDispute(work, dispute)
-  await write(work, work.state, [disputeChanged('dispute.updated', dispute)])
+export function updateDispute(work: Reconciliation, dispute: Dispute): void {
+  keepDispute(work, dispute)
+  write(work, work.state, [disputeChanged('dispute.updated', dispute)])
 }
 
 /** A chargeback that was recorded before is reversed. */
-export async function winDispute(work: Reconciliation, dispute: Dispute): Promise<void> {
+export function winDispute(work: Reconciliation, dispute: Dispute): void {
   const counted = work.refunds.find(({ id, status }) => id === dispute.refundId && status === 'successful')
   const isChargeback = counted?.kind === 'chargeback'
-  const undone = isChargeback ? await unreturn(work, counted, 'dispute_won: the provider gave the money back.') : null
+  const undone = isChargeback ? unreturn(work, counted, 'dispute_won: the provider gave the money back.') : null
   const won: Dispute = { ...dispute, status: 'won', resolvedAt: work.deps.clock.now() }
-  await keepDispute(work, won)
-  await write(work, undone?.state ?? work.state, [disputeChanged('dispute.won', won, undone?.refund)])
+  keepDispute(work, won)
+  write(work, undone?.state ?? work.state, [disputeChanged('dispute.won', won, undone?.refund)])
 }
 
 /** Records lost money once: by the refund `counted` if it exists, else by a new chargeback of `amount`, unless that is 0. */
-export async function loseDispute(
+export function loseDispute(
   work: Reconciliation,
   dispute: Dispute,
   by: { counted: Refund; settledBy: string | null } | { amount: number },
-): Promise<void> {
+): void {
   const reason = 'The customer’s bank took the money back.'
   const providerRefundId = chargebackId(dispute)
   const added =
     'amount' in by && by.amount > 0
-      ? await chargeBack(work, { amount: by.amount, kind: 'chargeback', providerRefundId, reason })
+      ? chargeBack(work, { amount: by.amount, kind: 'chargeback', providerRefundId, reason })
       : null
   const refund = 'counted' in by ? by.counted : added?.refund
   const lost: Dispute = {
@@ -223,15 +210,15 @@ export async function loseDispute(
     settledBy: 'counted' in by ? by.settledBy : dispute.settledBy,
     resolvedAt: work.deps.clock.now(),
   }
-  await keepDispute(work, lost)
-  await write(work, added?.after ?? work.state, [disputeChanged('dispute.lost', lost, refund)])
+  keepDispute(work, lost)
+  write(work, added?.after ?? work.state, [disputeChanged('dispute.lost', lost, refund)])
 }
 
 /** A dispute that is lost again after it was won reuses its chargeback, with the amount that is left. */
-async function chargeBack(
+function chargeBack(
   work: Reconciliation,
   wanted: Parameters<typeof addRefund>[1],
-): Promise<{ refund: Refund; after: PaymentState }> {
+): { refund: Refund; after: PaymentState } {
   const before = work.refunds.find(
     ({ kind, providerRefundId }) => kind === 'chargeback' && providerRefundId === wanted.providerRefundId,
   )
@@ -242,7 +229,7 @@ async function chargeBack(
     amount: wanted.amount,
     counted: isOfPayment(work, wanted.amount),
   }
-  await saveResolved(work.tx, again)
+  saveResolved(work.tx, again)
   keepRefund(work, again)
   return { refund: again, after: withRefunded(withReturned(work.state, again.attemptId, again.amount), again) }
 }

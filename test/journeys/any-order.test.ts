@@ -329,8 +329,7 @@ class Scene {
     const received = await receiveNotice(parts, caller, 'adversary', this.adversary.signed(body))
     assert.equal(received.kind, 'kept')
     // As at the door: what cannot be worked off now is on disk, and waits for the worker.
-    if (received.kind === 'kept' && received.isNew)
-      await processNotice(parts, received.notice, received.asked).catch(() => {})
+    if (received.kind === 'kept' && received.isNew) await processNotice(parts, received.notice).catch(() => {})
   }
 
   async #forge(which: number): Promise<void> {

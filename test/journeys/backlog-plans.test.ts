@@ -5,7 +5,6 @@ import type { Statement } from '../../src/database/sql.ts'
 import { idOf } from '../../src/kernel/ids.ts'
 import { claimDueChecks, postponeChecks } from '../../src/payments/store/attempts.ts'
 import { claimWaitingNotices, postponeNotices } from '../../src/payments/store/notices.ts'
-import { lockOverduePayments } from '../../src/payments/store/payments.ts'
 import { claimDueReconciliations, postponeReconciliations } from '../../src/payments/store/reconciliation.ts'
 import { claimDueRefunds, postponeRefunds } from '../../src/payments/store/refunds.ts'
 import { claimDueNotices } from '../../src/providers/gateway/simulator/notice-store.ts'
@@ -62,19 +61,6 @@ const REFUNDS: Pick<Case, 'table' | 'idle' | 'backlog'> = {
   backlog: `status = 'pending', due_at = now() - interval '1 minute'`,
 }
 const CASES: Case[] = [
-  {
-    name: 'payments that expire',
-    table: 'payments',
-    idle: [
-      `id, merchant_id, mode, reference, short_code, status, amount, currency, country, customer_bears_charge, user_email, metadata, expires_at,
-       completed_at`,
-      `gen_random_uuid(), '${merchant}', 'sandbox', 'r' || n, 's' || n, 'successful', 100, 'NGN', 'NG', false, 'ada@example.com', '{}', now(),
-       now()`,
-    ],
-    backlog: `status = 'pending', expires_at = now() - interval '1 minute', completed_at = null`,
-    run: (db) =>
-      lockOverduePayments(db as Transaction, PLACE, [idOf('payment', uuid, PLACE), idOf('payment', merchant, PLACE)]),
-  },
   {
     name: 'results of deliveries',
     table: 'deliveries',

@@ -3,8 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { type MerchantId, newId } from '../../src/kernel/ids.ts'
-import { findCard, upsertCard } from '../../src/payments/store/saved-cards.ts'
+import { upsertCard } from '../../src/payments/store/saved-cards.ts'
 import { type Shop, startPaying } from '../support/paying.ts'
+import { savedToken } from '../support/saved-cards.ts'
 import { CARD } from '../support/simulator.ts'
 import { newVisitor } from '../support/visitor.ts'
 
@@ -208,13 +209,13 @@ test('a sealed token that is moved to another customer does not open', async () 
     { id: 'thief', email: 'a@example.com' },
   ]
   const id = newId('card', new Date(), shop.place)
-  await database.transaction((tx) => upsertCard(tx, parts.secrets, { id, scope: owner, ...at, customer, card }))
-  assert.equal((await findCard(database, parts.secrets, owner, at, customer))?.token, 'token')
+  await database.transaction(async (tx) => upsertCard(tx, parts.secrets, { id, scope: owner, ...at, customer, card }))
+  assert.equal(await savedToken(database, parts.secrets, owner, { ...at, customer }), 'token')
   for (const [userId, other] of [
     ['thief', thief],
     [null, { id: null, email: 'a@example.com' }],
   ] as const) {
     await database.rows(sql`update saved_cards set user_id = ${userId} where merchant_id = ${shop.merchantUuid}`)
-    await assert.rejects(findCard(database, parts.secrets, owner, at, other))
+    await assert.rejects(savedToken(database, parts.secrets, owner, { ...at, customer: other }))
   }
 })

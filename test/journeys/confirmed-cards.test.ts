@@ -1,19 +1,17 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import type { Database } from '../../src/database/database.ts'
-import { type Statement, sql } from '../../src/database/sql.ts'
+import { sql } from '../../src/database/sql.ts'
 import { embedId } from '../../src/http/checkout/embed.ts'
 import { removeIntegration, setIntegration } from '../../src/integrations/manage-integrations.ts'
 import { type AttemptId, type PaymentId, parseId, type SavedCardId } from '../../src/kernel/ids.ts'
 import { checkDueAttempts } from '../../src/payments/check-attempts.ts'
-import { payOnPage } from '../../src/payments/pay-on-page.ts'
-import { startAttempt } from '../../src/payments/start-attempt.ts'
 import { findAttempt, makeChecksDue } from '../../src/payments/store/attempts.ts'
 import { capabilities } from '../../src/providers/paystack/capabilities.ts'
 import type { StartFake } from '../fakes/fake-provider.ts'
 import { startFakePaystack } from '../fakes/paystack/fake.ts'
 import { startFakeStripe } from '../fakes/stripe/fake.ts'
+import { startById, submitById } from '../support/by-id.ts'
 import { type Shop, startPaying } from '../support/paying.ts'
 import { letPass } from '../support/payment-records.ts'
 
@@ -77,30 +75,6 @@ test('confirming a saved card charges it once, also when the form is submitted r
   await Promise.all([...tabs, ...tabs].map((form) => send(link, form)))
   assert.deepEqual(await statusesOf(shop, reference), ['successful', 'successful'])
   assert.equal(taken(), 1)
-})
-
-test('a saved card is not charged with an integration that is removed while the confirmation is written', async (t) => {
-  const { shop, initialize, taken } = await withSavedCard(t, startFakePaystack)
-  const { reference, link } = await initialize()
-  const { id } = await shop.payment(reference)
-  const { card } = await formOn(link)
-  const owner = { merchantId: shop.merchantId, mode: 'sandbox' } as const
-  let isRemoved = false
-  const removing: Database = {
-    ...database,
-    async rows<Row>(statement: Statement) {
-      const rows = await database.rows<Row>(statement)
-      if (!isRemoved && /from integrations\s+where/.test(statement.text)) {
-        isRemoved = true
-        await removeIntegration(parts, 'test', owner, 'paystack')
-      }
-      return rows
-    },
-  }
-  const choice = { channel: 'card', card: card as SavedCardId, key: 'pressed-while-removed' } as const
-  await payOnPage({ ...parts, database: removing }, id, choice).catch(() => {})
-  assert.ok(isRemoved)
-  assert.equal(taken(), 0)
 })
 
 test('the outcome of a charge is found when the answer was lost and the confirmation came hours after the order', async (t) => {
@@ -184,8 +158,8 @@ test('an attempt whose confirmation could not be prepared has failed and does no
   const connect = async () => Promise.reject(new Error('the database is away'))
   const broken = { ...parts, providers: { ...parts.providers, connect } }
   const start = { capabilities, channel: 'card' } as const
-  await assert.rejects(startAttempt(broken, id, start), { code: 'provider_error' })
-  const { attempt } = await startAttempt(parts, id, start)
+  await assert.rejects(startById(broken, id, start), { code: 'provider_error' })
+  const { attempt } = await startById(parts, id, start)
   assert.equal(attempt.instructions?.kind, 'confirm')
   assert.deepEqual(await statusesOf(shop, reference), ['pending', 'failed', 'pending'])
 })
@@ -197,7 +171,7 @@ test('confirming fails if the integration was removed since', async (t) => {
   const { id } = await shop.payment(reference)
   const wish = { channel: 'card', card: parseId('card', String(card)) as SavedCardId, key: 'one' } as const
   await shop.call('DELETE', '/payments/v1/integrations/paystack')
-  await assert.rejects(payOnPage(parts, id, wish), { code: 'no_integration_available' })
+  await assert.rejects(submitById(parts, id, wish), { code: 'no_integration_available' })
   assert.equal(taken(), 0)
   assert.deepEqual(await statusesOf(shop, reference), ['pending', 'pending'])
 })

@@ -6,7 +6,7 @@ import type { Country } from '../../src/kernel/country.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
 import type { Currency } from '../../src/kernel/money.ts'
 import { createCredential } from '../../src/merchants/manage-merchants.ts'
-import { startAttempt } from '../../src/payments/start-attempt.ts'
+import { startById } from '../support/by-id.ts'
 import { doorInTrouble } from '../support/door-in-trouble.ts'
 import { request, startPaying } from '../support/paying.ts'
 import { closeInstructions } from '../support/payment-records.ts'
@@ -706,11 +706,11 @@ test('an attempt that cannot be prepared starts nothing and does not block anoth
   const reference = newReference()
   const { id } = (await checkout(reference)).body.data
   const { capabilities } = parts.providers.find('gateway') ?? assert.fail()
-  await database.rows(sql`alter table merchants rename to merchants_away`)
+  await database.rows(sql`alter table integrations rename to integrations_away`)
   try {
-    await assert.rejects(startAttempt(parts, id, { capabilities, channel: 'card' }), /merchants/)
+    await assert.rejects(startById(parts, id, { capabilities, channel: 'card' }), /integrations/)
   } finally {
-    await database.rows(sql`alter table merchants_away rename to merchants`)
+    await database.rows(sql`alter table integrations_away rename to integrations`)
   }
   assert.deepEqual((await shop.payment(reference)).attempts, [])
   assert.equal((await shop.initialize({ reference })).status, 200)

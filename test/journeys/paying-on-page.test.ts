@@ -2,20 +2,19 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
-import { listEnabledIntegrations } from '../../src/integrations/integration-store.ts'
 import { newId, type PaymentId, type SavedCardId, uuidOf } from '../../src/kernel/ids.ts'
 import type { Problem } from '../../src/kernel/problem.ts'
 import { cancelPayment } from '../../src/payments/cancel-payment.ts'
 import { checkDueAttempts } from '../../src/payments/check-attempts.ts'
 import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
 import { expirePayments } from '../../src/payments/expire-payments.ts'
-import { type PageChoice, payOnPage } from '../../src/payments/pay-on-page.ts'
+import type { PageChoice } from '../../src/payments/pay-on-page.ts'
 import type { Attempt } from '../../src/payments/state/attempt.ts'
 import type { PaymentState } from '../../src/payments/state/payment-state.ts'
 import { makeChecksDue } from '../../src/payments/store/attempts.ts'
-import { findPaymentStateById, type Snapshot } from '../../src/payments/store/payment-states.ts'
 import { listCardsToPayWith } from '../../src/payments/store/saved-cards.ts'
 import { startBetween } from '../support/between.ts'
+import { submitById } from '../support/by-id.ts'
 import { eventually, type Shop, startPaying } from '../support/paying.ts'
 import { letPass, recordsOf } from '../support/payment-records.ts'
 import { CARD } from '../support/simulator.ts'
@@ -39,7 +38,7 @@ async function open(at: Shop, email = newEmail(), changes: Record<string, unknow
 
 /** A press on our page, with a key of its own unless the test says which. */
 const press = (through: PaymentDependencies, id: PaymentId, wish: Partial<PageChoice>): Promise<PaymentState> =>
-  payOnPage(through, id, { channel: 'card', key: newKey(), ...wish })
+  submitById(through, id, { channel: 'card', key: newKey(), ...wish })
 
 const codeOf = (pressed: Promise<unknown>): Promise<string> =>
   pressed.then(
@@ -464,24 +463,6 @@ test('the page offers the cards of this customer at this provider that are not e
   assert.deepEqual(await shown(), ['4081', '0001', '0003', '0004', '0005'])
   assert.equal((await cardsOf(shop, email))[0]?.id, id)
   assert.deepEqual(await cardsOf(await service.addShop(), email), [])
-})
-
-test('integrations that changed since they were cached: nothing is refused or started because of the old ones', async () => {
-  const at = await service.addShop()
-  const email = newEmail()
-  const { id: card } = await saveCard(at, email)
-  const before = await listEnabledIntegrations(database, { merchantId: at.merchantId, mode: 'sandbox' })
-  const submitWith = async (integrations: typeof before, id: PaymentId, wish: Partial<PageChoice>) => {
-    const snapshot = (await findPaymentStateById(database, id)) as Snapshot
-    return payOnPage(parts, id, { channel: 'card', key: newKey(), ...wish }, { snapshot, integrations })
-  }
-  assert.equal(lastOf(await submitWith([], await open(at, email), { card })).status, 'successful')
-  assert.equal(lastOf(await submitWith([], await open(at), {})).status, 'pending')
-  const unpaid = await open(at)
-  for (const { provider } of before)
-    assert.equal((await at.call('DELETE', `/payments/v1/integrations/${provider}`)).status, 200)
-  await assert.rejects(submitWith(before, unpaid, {}), { code: 'no_integration_available' })
-  assert.deepEqual((await findPaymentStateById(database, unpaid))?.attempts, [])
 })
 
 test('F4: a form whose key has U+0000 or half of a character starts nothing and is no error of ours', async () => {

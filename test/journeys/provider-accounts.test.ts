@@ -7,12 +7,12 @@ import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
 import { expireRetiredKeys } from '../../src/payments/expire-retired-keys.ts'
 import { closeTransfer, matchTransfer } from '../../src/payments/handle-transfer.ts'
 import { checkAttempt } from '../../src/payments/settle-attempt.ts'
-import { startAttempt } from '../../src/payments/start-attempt.ts'
 import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
 import { lockUnmatched } from '../../src/payments/store/transfers.ts'
 import type { Providers } from '../../src/providers/provider.ts'
 import { startFakeFlutterwave } from '../fakes/flutterwave/fake.ts'
 import { type FakePaystack, startFakePaystack } from '../fakes/paystack/fake.ts'
+import { startById } from '../support/by-id.ts'
 import { eventually, request, type Shop } from '../support/paying.ts'
 import { becomes } from '../support/provider-journey.ts'
 import { type At, at, newEmail, noticeUrl, startProviderWorld } from '../support/provider-world.ts'
@@ -192,7 +192,7 @@ test('an attempt that was written with the old keys is called with them, althoug
   }
   const changing: PaymentDependencies = { ...parts, providers: { ...parts.providers, connect } }
   const { capabilities } = first.fake.provider
-  const { attempt } = await startAttempt(changing, id as PaymentId, { capabilities, channel: 'card' })
+  const { attempt } = await startById(changing, id, { capabilities, channel: 'card' })
   assert.equal(attempt.account, 1)
   assert.deepEqual([first.fake.ordersMade(), second.fake.ordersMade()], [1, 0])
 })

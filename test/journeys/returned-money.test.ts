@@ -4,12 +4,12 @@ import { sql } from '../../src/database/sql.ts'
 import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import { cancelPayment } from '../../src/payments/cancel-payment.ts'
 import { checkAttempt } from '../../src/payments/settle-attempt.ts'
-import { startAttempt } from '../../src/payments/start-attempt.ts'
 import { audit } from '../../src/payments/state/audit.ts'
 import { recordsAfter } from '../../src/payments/store/audit-records.ts'
 import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
 import { Adversary, type ChargeKind } from '../support/adversary.ts'
 import { adversaryShop } from '../support/adversary-shop.ts'
+import { startById } from '../support/by-id.ts'
 import { createDatabase } from '../support/database.ts'
 
 const PRICE = 1_000
@@ -19,7 +19,7 @@ const { parts, newPayment } = await adversaryShop(database, adversary)
 
 async function start() {
   const id = await newPayment(PRICE)
-  const { attempt } = await startAttempt(parts(), id, { capabilities: adversary.capabilities, channel: 'card' })
+  const { attempt } = await startById(parts(), id, { capabilities: adversary.capabilities, channel: 'card' })
   return { id, attempt }
 }
 

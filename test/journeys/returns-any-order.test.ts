@@ -372,7 +372,7 @@ test('shares count what a member is returning by hand at the same moment', async
     await mayEnd.promise
   })
   await isLocked.promise
-  const reading = database.transaction((tx) => readShares(tx, scope, { provider: 'gateway', account: 0 }, all))
+  const reading = database.transaction((tx) => readShares(tx, { ...scope, provider: 'gateway', account: 0 }, all))
   await sleep(300)
   mayEnd.resolve()
   await returning

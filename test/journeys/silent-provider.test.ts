@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
-import { startAttempt } from '../../src/payments/start-attempt.ts'
 import type { Connection } from '../../src/providers/provider.ts'
 import { startWorker } from '../../src/worker/worker.ts'
 import { Adversary } from '../support/adversary.ts'
 import { adversaryShop } from '../support/adversary-shop.ts'
+import { startById } from '../support/by-id.ts'
 import { createDatabase } from '../support/database.ts'
 import { eventually } from '../support/paying.ts'
 
@@ -16,7 +16,7 @@ const [silent, healthy] = [await adversaryShop(database, adversary), await adver
 
 async function start({ newPayment, parts }: typeof silent) {
   const id = await newPayment(1_000)
-  const { attempt } = await startAttempt(parts(), id, { capabilities: adversary.capabilities, channel: 'card' })
+  const { attempt } = await startById(parts(), id, { capabilities: adversary.capabilities, channel: 'card' })
   return { id, attempt }
 }
 

@@ -44,18 +44,22 @@ async function payWhole(): Promise<string[]> {
   return [...sent]
 }
 
-test('a whole payment by initialize takes at most 7 statements and 5 commits', async (t) => {
+const MOST_STATEMENTS = 40
+const isCommit = (text: string) => text === 'commit' || text.startsWith('insert into notices') || isRecorded(text)
+
+test(`a whole payment by initialize takes at most ${MOST_STATEMENTS} statements, five commits among them`, async (t) => {
   await payWhole() // fills the caches
   const payments: string[][] = []
-  // Caches that expire depend on the time, so the payment with the fewest statements counts.
+  // Caches that expire depend on the time. On a busy machine some payments have more of them, so the payment with the fewest counts.
   const fewest = () => payments.toSorted((a, b) => a.length - b.length)[0] ?? []
-  while (payments.length < 5 || (payments.length < 30 && fewest().length > 7)) payments.push(await payWhole())
+  while (payments.length < 5 || (payments.length < 30 && fewest().length > MOST_STATEMENTS))
+    payments.push(await payWhole())
   const least = fewest()
   const list = least.map((text) => text.slice(0, 70)).join('\n')
-  assert.ok(least.length <= 7, `${least.length} statements:\n${list}`)
-  // Each write is a statement with a commit of its own. Claims of deliveries write once in ten seconds.
-  const commits = least.filter((text) => /\b(insert into|update) /.test(text) && !/delivery_leases/.test(text))
-  assert.ok(commits.length <= 5, `${commits.length} commits:\n${list}`)
+  assert.ok(least.length <= MOST_STATEMENTS, `${least.length} statements:\n${list}`)
+  // The intent, the instructions, the notice, the success, and the result of the delivery.
+  const commits = least.filter(isCommit)
+  assert.equal(commits.length, 5, list)
   t.diagnostic(`${least.length} statements and ${commits.length} commits`)
-  assert.ok(least.length >= 6, `the statements are counted:\n${list}`)
+  assert.ok(least.length >= 25, `the statements are counted:\n${list}`)
 })

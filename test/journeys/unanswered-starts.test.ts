@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
 import { checkDueAttempts } from '../../src/payments/check-attempts.ts'
-import { startAttempt } from '../../src/payments/start-attempt.ts'
 import { makeChecksDue } from '../../src/payments/store/attempts.ts'
 import { gateway } from '../../src/providers/gateway/adapter.ts'
 import type { Connection, Provider, Providers } from '../../src/providers/provider.ts'
+import { startById } from '../support/by-id.ts'
 import { request, type Shop, startPaying } from '../support/paying.ts'
 import { type Json, letPass, recordsOf } from '../support/payment-records.ts'
 import { CARD } from '../support/simulator.ts'
@@ -120,7 +120,7 @@ test('a link that arrives after its start has failed is not handed out', async (
   const wanted = { amount: 1_000_00, country: 'NG', user: { email: 'ada@example.com' } }
   const checkout = (await shop.call('POST', '/payments/v1/checkouts', wanted)).body.data
   const capabilities = parts.providers.find('gateway')?.capabilities ?? assert.fail()
-  const started = startAttempt({ ...parts, providers: { ...parts.providers, connect } }, checkout.id, {
+  const started = startById({ ...parts, providers: { ...parts.providers, connect } }, checkout.id, {
     capabilities,
     channel: 'card',
   })

@@ -67,7 +67,7 @@ for (const what of ['committed', 'not committed'] as const) {
     const { payment, order } = await chargedPayment(shop)
     await letPass(database, payment, 11)
     const before = proxy.cuts()
-    proxy.cut(what, { at: 'write' })
+    proxy.cut(what, { at: 'change', payment: payment.id })
     await checkDueAttempts(parts, 100)
     assert.equal(proxy.cuts(), before + 1, 'it broke at the write')
     const now = await shop.payment(payment.id)
@@ -93,7 +93,7 @@ for (const what of ['committed', 'not committed'] as const) {
     const { payment, order } = await chargedPayment(shop)
     const notice = noticeAbout(await recordAt(service, shop, order), 'payment.paid')
     const before = proxy.cuts()
-    proxy.cut(what, { at: 'write' })
+    proxy.cut(what, { at: 'change', payment: payment.id })
     assert.equal((await notify(service, shop, notice)).status, 200)
     await eventually(
       async () => proxy.cuts(),
@@ -116,7 +116,7 @@ for (const what of ['committed', 'not committed'] as const) {
   test(`C2: the connection breaks as an attempt begins, ${what}: 503, no provider was called, and the repeat does not double anything`, async () => {
     const shop = await quietShop()
     const headers = { 'idempotency-key': `broken-${what}` }
-    proxy.cut(what, { at: 'write' })
+    proxy.cut(what, { at: 'change' })
     const { status, body } = await shop.initialize({ reference: `broken-${what.replace(' ', '-')}` }, headers)
     assert.deepEqual([status, body.code], [503, 'unavailable'])
     const { body: ledger } = await shop.call('GET', '/sandbox/gateway/ledger')

@@ -63,7 +63,7 @@ export function noticeRoutes(
       }
       if (received.isNew) {
         parts.track(
-          processNotice(parts, received.notice, received.asked).catch((err) =>
+          processNotice(parts, received.notice).catch((err) =>
             parts.log.warn({ err, noticeId: received.notice.id }, 'processing a notice failed; retrying'),
           ),
         )

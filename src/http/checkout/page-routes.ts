@@ -91,10 +91,10 @@ export function pageRoutes(app: App, parts: PageParts): void {
 
   /** Applies a submitted form. The page that is rendered afterwards shows the payment's state. */
   async function act(
-    { address: { bare, mayCancel }, snapshot }: FoundPage,
+    { address: { bare, mayCancel }, state: before, branding }: FoundPage,
     form: URLSearchParams,
   ): Promise<FormResult & { state?: PaymentState }> {
-    const { payment } = snapshot
+    const { payment } = before
     const action = form.get('action')
     const text = (form.get('key') ?? '').slice(0, 64)
     const key = isStorable(text) ? text : ''
@@ -105,21 +105,21 @@ export function pageRoutes(app: App, parts: PageParts): void {
         if (await pages.isUsedUp(payment)) return {}
         const choice = {
           channel: CHANNEL[method],
+          merchantName: branding.name,
           key,
           ...(method === 'card' && cardFields(form, bare)),
           ...atMost(form),
           ...(action === 'new-account' && { newAccount: true }),
           byReference: !mayCancel,
         }
-        const integrations = await parts.integrationCache.get(payment)
-        return { state: await payOnPage(parts, payment.id, choice, { snapshot, integrations }) }
+        return { state: await payOnPage(parts, payment, choice) }
       }
       if (action === 'cancel') {
         await cancelPayment(parts, payment.id)
         return { leave: true }
       }
       if (action === 'check') {
-        if (limits.mayAsk(payment.id)) await askNow(withoutSavedCards(snapshot, bare).attempts)
+        if (limits.mayAsk(payment.id)) await askNow(withoutSavedCards(before, bare).attempts)
         return { sent: true }
       }
     } catch (error) {

@@ -14,7 +14,7 @@ import { linkStatus } from '../../payments/state/payment-link.ts'
 import { bestOptions, optionsForChannel } from '../../payments/state/payment-options.ts'
 import { awaitsConfirmation, mayUseSavedCard, type PaymentState } from '../../payments/state/payment-state.ts'
 import { findLinkById } from '../../payments/store/payment-links.ts'
-import { findPaymentStateById, type Snapshot } from '../../payments/store/payment-states.ts'
+import { findPaymentStateById } from '../../payments/store/payment-states.ts'
 import { findPaymentsForPage, type PaymentOnPage } from '../../payments/store/payments.ts'
 import { listCardsToPayWith } from '../../payments/store/saved-cards.ts'
 import type { PageAddress } from './embed.ts'
@@ -24,7 +24,7 @@ import { type MethodChoices, methodOf } from './screen.ts'
 export interface FoundPage {
   address: PageAddress
   /** The payment as it was read, with what a page without the link does not show. */
-  snapshot: Snapshot
+  state: PaymentState
   branding: Branding
   hasCards: boolean
 }
@@ -61,12 +61,12 @@ export function pageReader(
     const { payment, hasCards } = found
     // Sequence 0: nothing has happened yet, so there are no attempts to read.
     const whole = payment.sequence === 0 ? undefined : await findPaymentStateById(database, address.id)
-    return { address, snapshot: whole ?? unstarted(payment, branding.name), branding, hasCards }
+    return { address, state: whole ?? { payment, attempts: [] }, branding, hasCards }
   }
 
   async function show(
-    { address: { bare, mayCancel }, snapshot, branding, hasCards }: FoundPage,
-    state: PaymentState = snapshot,
+    { address: { bare, mayCancel }, state: before, branding, hasCards }: FoundPage,
+    state: PaymentState = before,
   ): Promise<PageData> {
     const { payment } = state
     const isOpen = payment.status === 'pending'
@@ -130,10 +130,6 @@ export function pageReader(
   }
 
   return { read, show, isUsedUp }
-}
-
-function unstarted(payment: Payment, merchantName: string): Snapshot {
-  return { payment, attempts: [], transactionIds: new Map(), hasRefunds: false, merchantName }
 }
 
 /**

@@ -44,6 +44,8 @@ export interface Attempt {
   saveCard: boolean
   /** A saved card is charged directly, without a page. */
   chargedAtOnce: boolean
+  /** Idempotency key of the form that started it, or confirmed the charge of its saved card. */
+  pageKey: string | null
   /** An answer or notice of the provider has proved that it knows the order. */
   knownToProvider: boolean
   failure: Failure | null

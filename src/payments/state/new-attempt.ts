@@ -12,6 +12,7 @@ interface AttemptStart {
   account: number
   chargedAtOnce: boolean
   saveCard?: boolean
+  pageKey?: string | undefined
 }
 
 /** Our name of the order at the provider. */
@@ -20,7 +21,7 @@ export const orderReferenceOf = (id: AttemptId) => uuidOf(id).replaceAll('-', ''
 /** A new attempt, before its provider is called. */
 export function newAttempt(
   { payment, attempts }: PaymentState,
-  { capabilities, channel, account, chargedAtOnce, saveCard = false }: AttemptStart,
+  { capabilities, channel, account, chargedAtOnce, saveCard = false, pageKey }: AttemptStart,
   now: Date,
 ): Attempt {
   const { place } = payment
@@ -49,6 +50,7 @@ export function newAttempt(
     providerReference: orderReference,
     saveCard,
     chargedAtOnce,
+    pageKey: pageKey ?? null,
     knownToProvider: false,
     failure: null,
     failedTryId: null,

@@ -1,9 +1,29 @@
+import type { AttemptId, PaymentId } from '../../kernel/ids.ts'
 import { formatMoney } from '../../kernel/money.ts'
 import type { Receipt } from '../../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
+import { returnedOf, sharesOf, totalsOf } from './returned-money.ts'
+
+/** A transaction that is on record, under any version of the merchant's keys. */
+export interface RecordedReceipt {
+  id: number
+  transactionId: string
+  account: number
+  /** Null: unmatched. */
+  attemptId: AttemptId | null
+  paymentId: PaymentId | null
+  amount: number
+  currency: string
+  /** By the provider. */
+  returned: number
+  /** A person returned this of unmatched money by hand. */
+  returnedByHand: number | null
+}
 
 /** A receipt that is not on record for an attempt yet. */
 export interface NewReceipt extends Receipt {
+  /** It is on record as unmatched, under this id. */
+  unmatchedId?: number
   /** A person returned by hand what may be the same money: it is on record with other keys of the merchant. */
   isReturnedUnderOtherKeys?: true
 }
@@ -11,6 +31,69 @@ export interface NewReceipt extends Receipt {
 export const WRONG_CURRENCY = 'amount_mismatch: money came in another currency.'
 const RETURNED_UNDER_OTHER_KEYS =
   'reversed: equal money is on record with other keys, and was returned by hand. If those are of another account, this money is still there.'
+
+/** What is on record about an answer's receipts. Read under the lock of the payment. */
+export interface RecordedMoney {
+  receipts: RecordedReceipt[]
+  /** Of an answer that names one returned sum for an order: what the payments that have money of this order have returned. */
+  returnedByPayments: number
+}
+
+export const isShareOfOrder = ({ returnedIsOfOrder }: Receipt) => returnedIsOfOrder === true
+
+/** Whether the provider names one returned sum for all of these receipts, so that each has a share of it. */
+export const areSharesOfOrder = (receipts: Receipt[]) =>
+  receipts.some(isShareOfOrder) && totalsOf(receipts).returned > 0
+
+/**
+ * The receipts of an answer that are not recorded for an attempt yet. What a person has returned by hand of unmatched money is returned. Other
+ * keys of the merchant may be of the same account at the provider, or of another one with an equal id: a record under them counts if it has
+ * the same amount, and a person is asked. Where the provider names one sum for an order, `receipts` are all of that order, and each new one
+ * has its share.
+ */
+export function newReceiptsOf({ account }: Attempt, receipts: Receipt[], recorded: RecordedMoney): NewReceipt[] {
+  const own = recorded.receipts.filter((each) => each.account === account)
+  const assigned = new Set(own.filter(({ attemptId }) => attemptId !== null).map(({ transactionId }) => transactionId))
+  const all = [...new Map(receipts.map((receipt) => [receipt.transactionId, receipt])).values()] // one that occurs twice counts once
+  const shares = areSharesOfOrder(all) ? sharesOfOrder(all, recorded) : undefined
+  const byHand = recorded.receipts.filter(
+    ({ attemptId, returnedByHand }) => attemptId === null && returnedByHand !== null,
+  )
+  const mostReturned = (some: RecordedReceipt[]) =>
+    some.reduce((most, each) => Math.max(most, Math.min(each.amount, each.returned + (each.returnedByHand ?? 0))), 0)
+  return all
+    .filter(({ transactionId }) => !assigned.has(transactionId))
+    .map((receipt) => {
+      const { returned: _, returnedIsOfOrder: __, ...alone } = receipt
+      const { transactionId, amount } = receipt
+      const unmatched = own.find((each) => each.transactionId === transactionId)
+      const same = byHand.filter((each) => each.transactionId === transactionId && each.currency === amount.currency)
+      const underOwn = mostReturned(same.filter((each) => each.account === account))
+      const underOther = mostReturned(same.filter((each) => each.account !== account && each.amount === amount.amount))
+      const certain = Math.max(shares?.get(transactionId) ?? returnedOf(receipt), Math.min(underOwn, amount.amount))
+      const returned = Math.max(certain, underOther)
+      return {
+        ...alone,
+        ...(unmatched && { unmatchedId: unmatched.id }),
+        ...(returned > 0 && { returned }),
+        ...(underOther > certain && { isReturnedUnderOtherKeys: true as const }),
+      }
+    })
+}
+
+/** The share of each transaction of an order that is not money of a payment. */
+export function sharesOfOrder(receipts: Receipt[], money: RecordedMoney): Map<string, number> {
+  const ids = new Set(receipts.map(({ transactionId }) => transactionId))
+  const recorded = money.receipts.filter(({ transactionId }) => ids.has(transactionId))
+  const taken = recorded.filter(({ attemptId }) => attemptId !== null).reduce((sum, { amount }) => sum + amount, 0)
+  const known = recorded.map(({ transactionId, returned, attemptId, returnedByHand }) => ({
+    transactionId,
+    returned,
+    isAssigned: attemptId !== null,
+    isReturnedByHand: returnedByHand !== null,
+  }))
+  return sharesOf(receipts, known, Math.min(money.returnedByPayments, taken))
+}
 
 /** Surplus that is not refunded automatically. */
 export const SURPLUS_WITHOUT_IDS =
@@ -24,12 +107,17 @@ export function areIdsProviders({ amountReceived, idsAreProviders }: Attempt, re
 
 /**
  * What is on record of an attempt and not in an answer that names new money by ids that an adapter made up. It may be the same money under
- * another id: two transfers, and then one of their sum.
+ * another id: two transfers, and then one of their sum. Money of another order, which a person matched with the payment, is in no answer about
+ * this one.
  */
-export function missingInAnswer(onRecord: string[], answered: Receipt[], newReceipts: Receipt[]): string[] {
+export function missingInAnswer<OnRecord extends { transactionId: string; isMatched: boolean }>(
+  onRecord: OnRecord[],
+  answered: Receipt[],
+  newReceipts: NewReceipt[],
+): OnRecord[] {
   if (newReceipts.every(({ idIsProviders }) => idIsProviders)) return []
   const named = new Set(answered.map(({ transactionId }) => transactionId))
-  return onRecord.filter((transactionId) => !named.has(transactionId))
+  return onRecord.filter(({ transactionId, isMatched }) => !isMatched && !named.has(transactionId))
 }
 
 export function contradictionOf(answered: Receipt[]): string {

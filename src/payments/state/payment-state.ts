@@ -9,7 +9,7 @@ import type { ReturnedAtFirstSight } from './returned-money.ts'
 
 /**
  * The state machine of a payment and its attempts. Each transition is a pure function from PaymentState to Decision. The operations in
- * payments/ call it under the payment's row lock and write the Decision with writeDecision. Transitions by a provider's outcome are in
+ * payments/ call it under the payment's row lock, in changePayment, and write the Decision with writeDecision. Transitions by a provider's outcome are in
  * settle.ts.
  *
  *   payment     from                  to          transition
@@ -192,7 +192,7 @@ export function mayUseSavedCard({ payment, attempts }: PaymentState, card: Saved
 }
 
 /** The customer confirmed the charge. The attempt is `processing`, like a new one whose provider is being called. */
-export function confirmSavedCard(state: PaymentState, attemptId: AttemptId, now: Date): Decision {
+export function confirmSavedCard(state: PaymentState, attemptId: AttemptId, pageKey: string, now: Date): Decision {
   const before = attemptIn(state, attemptId)
   assert(awaitsConfirmation(before), `attempt ${attemptId} does not await a confirmation`)
   assertCanStartAttempt({ ...state, attempts: state.attempts.filter(({ id }) => id !== attemptId) }, now)
@@ -203,6 +203,7 @@ export function confirmSavedCard(state: PaymentState, attemptId: AttemptId, now:
     instructionsExpireAt: null,
     askedAt: now,
     chargedAtOnce: true,
+    pageKey,
     checks: restartSchedule(now),
   }
   return decide(replaceAttempt(state, withNextCheck(after, before, now)), statusChange(before, after))

@@ -1,7 +1,8 @@
-import { type AttemptId, type PaymentId, type RefundId, uuidOf } from '../../kernel/ids.ts'
+import { type AttemptId, newId, type PaymentId, type RefundId, uuidOf } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { BankAccount, Capabilities } from '../../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
+import type { Payment } from './payment.ts'
 import type { PaymentState } from './payment-state.ts'
 
 /** A return of money through the provider that received it. */
@@ -28,6 +29,31 @@ export interface Refund {
 
 /** merchant: by API or CLI. surplus: automatic. provider: made at the provider, or by hand. chargeback: a lost dispute. */
 export type RefundKind = 'merchant' | 'surplus' | 'provider' | 'chargeback'
+
+export interface WantedRefund
+  extends Pick<Refund, 'attemptId' | 'amount' | 'kind' | 'counted' | 'reason' | 'transactionIds'> {
+  /** Set for a refund that was made at the provider. It is complete. */
+  providerRefundId?: string
+  /** Made at the provider before we first saw the transaction, with an unknown refund id. */
+  isDone?: true
+}
+
+export function newRefund(payment: Payment, wanted: WantedRefund, now: Date): Refund {
+  const { providerRefundId = null, isDone = providerRefundId !== null, ...rest } = wanted
+  return {
+    ...rest,
+    id: newId('refund', now, payment.place),
+    paymentId: payment.id,
+    currency: payment.currency,
+    status: isDone ? 'successful' : 'pending',
+    failure: null,
+    providerRefundId,
+    tries: 0,
+    needsReview: null,
+    createdAt: now,
+    resolvedAt: isDone ? now : null,
+  }
+}
 
 /** The refundable amount of each attempt, without pending refunds. */
 function refundable({ payment, attempts }: PaymentState, refunds: Refund[]): { attempt: Attempt; left: number }[] {
@@ -171,20 +197,19 @@ const SECOND = 1_000
 const DAY = 86_400 * SECOND
 const RETRY_AFTER = [10 * SECOND, 60 * SECOND, 600 * SECOND, 3_600 * SECOND, 21_600 * SECOND]
 
-/** Exponential backoff of a refund that the provider has not answered. */
-export function nextRefundTry(tries: number, now: Date): Date {
-  return new Date(now.getTime() + (RETRY_AFTER[Math.min(Math.max(tries, 1), RETRY_AFTER.length) - 1] as number))
-}
-
 const FINISHES_WITHIN_MS = 3 * DAY
 
-/**
- * The refund after a try without a final answer, and the time of the next retry. After three days it needs review and is retried once a
- * day.
- */
-export function tryAgain(refund: Refund, now: Date): { refund: Refund; dueAt: Date } {
-  if (now.getTime() - refund.createdAt.getTime() < FINISHES_WITHIN_MS)
-    return { refund, dueAt: nextRefundTry(refund.tries, now) }
+const isLate = ({ createdAt }: Refund, now: Date) => now.getTime() - createdAt.getTime() >= FINISHES_WITHIN_MS
+
+/** When a refund without a final answer is tried again: exponential backoff, and once a day after three days. */
+export function nextRefundTry(refund: Refund, now: Date): Date {
+  const wait = RETRY_AFTER[Math.min(Math.max(refund.tries, 1), RETRY_AFTER.length) - 1] as number
+  return new Date(now.getTime() + (isLate(refund, now) ? DAY : wait))
+}
+
+/** A refund without a final answer needs review after three days. */
+export function reviewedIfLate(refund: Refund, now: Date): Refund {
+  if (!isLate(refund, now)) return refund
   const needsReview = refund.needsReview ?? 'refund_unfinished: the provider has not finished it within 3 days.'
-  return { refund: { ...refund, needsReview }, dueAt: new Date(now.getTime() + DAY) }
+  return { ...refund, needsReview }
 }

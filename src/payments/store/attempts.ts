@@ -1,5 +1,5 @@
-import type { Queries } from '../../database/database.ts'
-import { Fixed, sql } from '../../database/sql.ts'
+import type { Queries, Writes } from '../../database/database.ts'
+import { Fixed, type Statement, sql } from '../../database/sql.ts'
 import type { Channel } from '../../kernel/channel.ts'
 import { type AttemptId, idOf, type PaymentId, placeOf, uuidOf } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
@@ -8,7 +8,6 @@ import { ALL_PLACES, groupByPlace } from '../../kernel/place.ts'
 import type { Postponed } from '../../outbound/account-limits.ts'
 import type { Failure } from '../../providers/provider.ts'
 import type { Attempt, AttemptStatus, Instructions } from '../state/attempt.ts'
-import type { CallRecord } from './write-payment.ts'
 
 /** With a prefix, so that one row can hold a payment and an attempt. */
 export const ATTEMPT_COLUMNS = new Fixed(`
@@ -21,7 +20,7 @@ export const ATTEMPT_COLUMNS = new Fixed(`
   a.instructions_expire_at as a_instructions_expire_at, a.said_paid as a_said_paid, a.needs_review as a_needs_review, a.reviewed as a_reviewed,
   a.created_at as a_created_at, a.asked_at as a_asked_at, a.resolved_at as a_resolved_at, a.next_check_at as a_next_check_at,
   a.checks as a_checks, a.watched_since as a_watched_since, a.missing_in_a_row as a_missing_in_a_row, a.active_at as a_active_at,
-  a.known_to_provider as a_known_to_provider`)
+  a.known_to_provider as a_known_to_provider, a.page_key as a_page_key`)
 
 export interface AttemptRow {
   a_place: number
@@ -63,6 +62,7 @@ export interface AttemptRow {
   a_missing_in_a_row: number
   a_active_at: Date | null
   a_known_to_provider: boolean
+  a_page_key: string | null
 }
 
 export function attemptOf(row: AttemptRow): Attempt {
@@ -91,6 +91,7 @@ export function attemptOf(row: AttemptRow): Attempt {
     saveCard: row.a_save_card,
     chargedAtOnce: row.a_charged_at_once,
     knownToProvider: row.a_known_to_provider,
+    pageKey: row.a_page_key,
     failure: row.a_failure,
     failedTryId: row.a_failed_try_id,
     instructions: row.a_instructions,
@@ -119,12 +120,42 @@ export async function findAttempt(db: Queries, id: AttemptId): Promise<Attempt |
   return row && attemptOf(row)
 }
 
-/** Whether a submit with this idempotency key has started an attempt. */
-export async function hasPageKey(db: Queries, id: PaymentId, key: string): Promise<boolean> {
-  const row = await db.row(
-    sql`select from attempts where place = ${placeOf(id)} and payment_id = ${uuidOf(id)} and page_key = ${key}`,
-  )
-  return row !== undefined
+/** The rest of the row has its defaults until the provider has answered. */
+export function insertAttempt(tx: Writes, attempt: Attempt): void {
+  tx.write(sql`
+    insert into attempts (place, id, payment_id, merchant_id, mode, number, reference, provider, account, channel, status, currency,
+                          amount_charged, fee, order_reference, provider_reference, save_card, charged_at_once, page_key, created_at,
+                          watched_since, next_check_at)
+    values (${attempt.place}, ${uuidOf(attempt.id)}, ${uuidOf(attempt.paymentId)}, ${uuidOf(attempt.merchantId)}, ${attempt.mode},
+            ${attempt.number}, ${attempt.reference}, ${attempt.provider}, ${attempt.account}, ${attempt.channel}, ${attempt.status},
+            ${attempt.currency}, ${attempt.amountCharged}, ${attempt.fee}, ${attempt.orderReference}, ${attempt.providerReference},
+            ${attempt.saveCard}, ${attempt.chargedAtOnce}, ${attempt.pageKey}, ${attempt.createdAt}, ${attempt.checks.since},
+            ${attempt.checks.nextAt})`)
+}
+
+/** Also releases the lease of a check. */
+export function updateAttempt(tx: Writes, attempt: Attempt): void {
+  const { checks } = attempt
+  tx.write(sql`
+    update attempts
+       set status = ${attempt.status}, amount_received = ${attempt.amountReceived}, amount_returned = ${attempt.amountReturned},
+           amount_refunded = ${attempt.amountRefunded}, amount_reversed = ${attempt.amountReversed},
+           ids_are_providers = ${attempt.idsAreProviders},           provider_reference = ${attempt.providerReference}, known_to_provider = ${attempt.knownToProvider},
+           charged_at_once = ${attempt.chargedAtOnce}, page_key = ${attempt.pageKey}, failure = ${attempt.failure},
+           failed_try_id = ${attempt.failedTryId}, instructions = ${attempt.instructions},
+           instructions_expire_at = ${attempt.instructionsExpireAt}, said_paid = ${attempt.noticeSaidPaid},
+           needs_review = ${attempt.needsReview}, reviewed = ${attempt.reviewed}, asked_at = ${attempt.askedAt},
+           resolved_at = ${attempt.resolvedAt}, next_check_at = ${checks.nextAt}, checks = ${checks.count}, watched_since = ${checks.since},
+           missing_in_a_row = ${checks.missingInARow}, active_at = ${checks.lastActivityAt}, check_leased_until = '-infinity'
+     where place = ${attempt.place} and id = ${uuidOf(attempt.id)}`)
+}
+
+/** New money is reconciled once a day for a week. `jitter`, from 0 to 1, spreads the first day. */
+export function scheduleReconciliation(tx: Writes, { place, id }: Attempt, at: Date, jitter: number): void {
+  const after = (hours: number) => new Date(at.getTime() + hours * 3_600_000)
+  tx.write(sql`
+    update attempts set reconcile_at = ${after(20 + jitter * 8)}, reconcile_until = ${after(7 * 24)}
+     where place = ${place} and id = ${uuidOf(id)}`)
 }
 
 /**
@@ -198,20 +229,31 @@ export async function postponeChecks(db: Queries, late: Postponed<Attempt>[]): P
   }
 }
 
-/** Records a provider call for the timeline. A repeated call with the same outcome increases a counter. */
-export async function recordCall(db: Queries, { attemptId, ...call }: CallRecord): Promise<void> {
-  const place = placeOf(attemptId)
-  await db.rows(sql`
+/** A call to a provider, for the timeline. */
+export interface CallRecord {
+  attemptId: AttemptId
+  call: string
+  outcome: string
+  detail: string | null
+  tookMs: number
+  /** When it ended. */
+  at: Date
+}
+
+/** A repeated call with the same outcome increases a counter. */
+export function callRecorded({ attemptId, call, outcome, detail, at, ...rest }: CallRecord): Statement {
+  const [place, tookMs] = [placeOf(attemptId), Math.round(rest.tookMs)]
+  return sql`
     with last as (
       select id, call, outcome, detail from provider_calls
        where place = ${place} and attempt_id = ${uuidOf(attemptId)} order by id desc limit 1
     ), again as (
-      update provider_calls c set times = c.times + 1, at = ${call.at}, took_ms = ${Math.round(call.tookMs)}
+      update provider_calls c set times = c.times + 1, at = ${at}, took_ms = ${tookMs}
         from last l
-       where c.place = ${place} and c.id = l.id and l.call = ${call.call} and l.outcome = ${call.outcome} and l.detail is not distinct from ${call.detail}
+       where c.place = ${place} and c.id = l.id and l.call = ${call} and l.outcome = ${outcome} and l.detail is not distinct from ${detail}
       returning c.id
     )
     insert into provider_calls (place, attempt_id, call, outcome, detail, took_ms, at)
-    select ${place}::smallint, ${uuidOf(attemptId)}::uuid, ${call.call}, ${call.outcome}, ${call.detail}, ${Math.round(call.tookMs)}::integer, ${call.at}::timestamptz
-     where not exists (select from again)`)
+    select ${place}::smallint, ${uuidOf(attemptId)}::uuid, ${call}, ${outcome}, ${detail}, ${tookMs}::integer, ${at}::timestamptz
+     where not exists (select from again)`
 }

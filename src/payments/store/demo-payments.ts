@@ -1,27 +1,21 @@
-import type { Queries, Transaction } from '../../database/database.ts'
+import type { Queries, Writes } from '../../database/database.ts'
 import { sql } from '../../database/sql.ts'
 import { type EndpointId, firstUuidAt, type PaymentId, uuidOf } from '../../kernel/ids.ts'
 import type { Place } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
 
 /** What the stores write with the time of the database, or for the worker, and what demo payments must not have. */
-export async function tidyDemoPayments(tx: Transaction, place: Place, payments: PaymentId[]): Promise<void> {
+export function tidyDemoPayments(tx: Writes, place: Place, payments: PaymentId[]): void {
   const ids = payments.map(uuidOf)
   // Their provider does not know them, so that it is not asked.
-  await tx.rows(sql`
+  tx.write(sql`
     update attempts set next_check_at = null, reconcile_at = null, reconcile_until = null
      where place = ${place} and payment_id = any(${ids}::uuid[])`)
-  // Ids begin with the time in milliseconds.
-  await tx.rows(sql`
-    update refunds set created_at = t.at, resolved_at = case when resolved_at is not null then t.at end
-      from (select id, to_timestamp(('x' || left(replace(id::text, '-', ''), 12))::bit(48)::bigint / 1000.0) as at from refunds
-             where place = ${place} and payment_id = any(${ids}::uuid[])) t
-     where refunds.place = ${place} and refunds.id = t.id`)
-  await tx.rows(sql`
+  tx.write(sql`
     update disputes set created_at = opened_at, updated_at = coalesce(resolved_at, opened_at)
      where place = ${place} and payment_id = any(${ids}::uuid[])`)
   // Endpoints that are set up in the sandbox get no webhooks about them.
-  await tx.rows(sql`
+  tx.write(sql`
     delete from deliveries d using events e
      where d.place = ${place} and e.place = ${place} and e.payment_id = any(${ids}::uuid[]) and d.event_id = e.id`)
 }

@@ -1,4 +1,4 @@
-import type { Queries, Transaction } from '../../database/database.ts'
+import type { Queries, Writes } from '../../database/database.ts'
 import { Fixed, sql } from '../../database/sql.ts'
 import { type DisputeId, idOf, LAST_UUID, type PaymentId, placeOf, uuidOf } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
@@ -50,8 +50,8 @@ function disputeOf(row: DisputeRow): Dispute {
 }
 
 /** Under the lock of the payment. */
-export async function insertDispute(tx: Transaction, dispute: Dispute): Promise<void> {
-  await tx.rows(sql`
+export function insertDispute(tx: Writes, dispute: Dispute): void {
+  tx.write(sql`
     insert into disputes (place, id, payment_id, attempt_id, merchant_id, mode, provider_dispute_id, amount, currency, status, reason,
                           respond_by, refund_id, settled_by, opened_at, resolved_at)
     values (${placeOf(dispute.id)}, ${uuidOf(dispute.id)}, ${uuidOf(dispute.paymentId)}, ${uuidOf(dispute.attemptId)}, ${uuidOf(dispute.merchantId)},
@@ -61,8 +61,8 @@ export async function insertDispute(tx: Transaction, dispute: Dispute): Promise<
 }
 
 /** Under the lock of the payment. */
-export async function saveDispute(tx: Transaction, dispute: Dispute): Promise<void> {
-  await tx.rows(sql`
+export function saveDispute(tx: Writes, dispute: Dispute): void {
+  tx.write(sql`
     update disputes
        set amount = ${dispute.amount}, status = ${dispute.status}, reason = ${dispute.reason}, respond_by = ${dispute.respondBy},
            refund_id = ${dispute.refundId && uuidOf(dispute.refundId)}, settled_by = ${dispute.settledBy},

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Queries } from '../../database/database.ts'
-import { sql } from '../../database/sql.ts'
+import { type Statement, sql } from '../../database/sql.ts'
 import { uuidOf } from '../../kernel/ids.ts'
 import { ALL_PLACES } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
@@ -67,15 +67,17 @@ export async function saveAnswer(db: Queries, scope: Scope, call: IdempotentCall
      where place = ${scope.place} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
 }
 
-/** Stores the object that the call started, so that a repeat after a crash continues with it. See also `PaymentWrite.startedBy`. */
-export async function saveStartedId(
-  db: Queries,
-  { place, merchantId, mode, endpoint, key }: Scope & Pick<IdempotentCall, 'endpoint' | 'key'>,
-  startedId: string,
-): Promise<void> {
-  await db.rows(sql`
+/** A call with an idempotency key. */
+export interface CallKey extends Scope {
+  endpoint: string
+  key: string
+}
+
+/** Stores the object that the call started, so that a repeat after a crash continues with it. */
+export function startedIdSaved({ place, merchantId, mode, endpoint, key }: CallKey, startedId: string): Statement {
+  return sql`
     update idempotent_calls set began = ${startedId}
-     where place = ${place} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and endpoint = ${endpoint} and key = ${key}`)
+     where place = ${place} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and endpoint = ${endpoint} and key = ${key}`
 }
 
 /** The call failed and may be retried with the same key. The reference is kept, so that a retry continues with the same payment. */

@@ -1,16 +1,14 @@
 import { createHash } from 'node:crypto'
-import { batch } from '../../database/batch.ts'
-import type { Database, Queries } from '../../database/database.ts'
-import { Fixed, sql } from '../../database/sql.ts'
+import type { Queries } from '../../database/database.ts'
+import { Fixed, type Statement, sql } from '../../database/sql.ts'
 import { type AttemptId, idOf, uuidOf } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
-import { ALL_PLACES, groupByPlace, type Place } from '../../kernel/place.ts'
+import { ALL_PLACES, groupByPlace } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { SecretBox } from '../../kernel/secret-box.ts'
 import type { Postponed } from '../../outbound/account-limits.ts'
 import type { Notice, NoticeState } from '../state/notice.ts'
 import { PSEUDONYM } from '../state/personal-data.ts'
-import { GROUP_COMMIT, writeTogether } from './group-commit.ts'
 
 const COLUMNS = new Fixed('n.place, n.id, n.merchant_id, n.mode, n.provider, n.account, n.reading')
 
@@ -51,7 +49,7 @@ export const noticeContext = (digest: Buffer) => `notices.body:${digest.toString
  * the provider, and the payment's row lock serializes what they write.
  */
 export async function insertNotice(
-  database: Database,
+  db: Queries,
   secrets: SecretBox,
   scope: Scope,
   notice: Pick<Notice, 'provider' | 'account' | 'reading'> & { body: Buffer },
@@ -60,72 +58,14 @@ export async function insertNotice(
   const { reference, says } = reading.kind === 'notice' ? reading : { reference: null, says: reading.kind }
   const digest = createHash('sha256').update(body).digest()
   const sealed = secrets.seal(body.toString('latin1'), noticeContext(digest))
-  const merchant_id = uuidOf(scope.merchantId)
-  const row = await inserterOf(database)({
-    ...{ place: scope.place, merchant_id, mode: scope.mode, provider, account, reading, reference, says },
-    digest: bytea(digest),
-    body: bytea(sealed),
-  })
-  return { notice: { ...scope, id: row.id, provider, account, reading }, isNew: row.times === 1 }
-}
-
-interface NewNotice extends Omit<NoticeRow, 'id'> {
-  digest: string
-  body: string
-  reference: string | null
-  says: string
-}
-
-type Inserted = Pick<NoticeRow, 'id' | 'merchant_id' | 'mode' | 'provider'> & { digest_hex: string; times: number }
-
-/** A bytea in JSON. */
-const bytea = (bytes: Buffer) => `\\x${bytes.toString('hex')}`
-
-/** Group commit: one inserter for each database. */
-const inserters = new WeakMap<Database, (notice: NewNotice) => Promise<Inserted>>()
-
-function inserterOf(database: Database) {
-  const inserter =
-    inserters.get(database) ??
-    batch<NewNotice, Inserted>({
-      ...GROUP_COMMIT,
-      name: 'store notices',
-      write: (notices) => insertAll(database, notices),
-    })
-  inserters.set(database, inserter)
-  return inserter
-}
-
-async function insertAll(database: Database, notices: NewNotice[]): Promise<(Inserted | Error)[]> {
-  // One statement cannot insert a notice and count its repeat.
-  const hasRepeats = new Set(notices.map(keyOf)).size < notices.length
-  const groups = hasRepeats ? notices.map((notice) => [notice]) : [notices]
-  const results: (Inserted | Error)[] = []
-  const placeOf = ({ place }: NewNotice) => place
-  for (const group of groups) {
-    results.push(...(await writeTogether(group, placeOf, (place, some) => insertInOne(database, place, some))))
-  }
-  return results
-}
-
-const keyOf = ({
-  merchant_id,
-  mode,
-  provider,
-  digest,
-}: Pick<NewNotice, 'merchant_id' | 'mode' | 'provider' | 'digest'>) => `${merchant_id} ${mode} ${provider} ${digest}`
-
-async function insertInOne(database: Database, place: Place, notices: NewNotice[]): Promise<Inserted[]> {
-  const rows = await database.rows<Inserted>(sql`
+  const row = await db.row<{ id: number; times: number }>(sql`
     insert into notices as n (place, merchant_id, mode, provider, account, digest, body, reading, reference, says, due_at)
-    select ${place}::smallint, r.merchant_id, r.mode, r.provider, r.account, r.digest, r.body, r.reading, r.reference, r.says,
-           now() + interval '10 seconds'
-      from jsonb_to_recordset(${JSON.stringify(notices)}::jsonb)
-           r (merchant_id uuid, mode text, provider text, account integer, digest bytea, body bytea, reading jsonb, reference text, says text)
+    values (${scope.place}, ${uuidOf(scope.merchantId)}, ${scope.mode}, ${provider}, ${account}, ${digest}, ${sealed},
+            ${JSON.stringify(reading)}, ${reference}, ${says}, now() + interval '10 seconds')
     on conflict (place, merchant_id, mode, provider, digest) do update set times = n.times + 1
-    returning n.id, n.merchant_id, n.mode, n.provider, encode(n.digest, 'hex') as digest_hex, n.times`)
-  const rowOf = new Map(rows.map((row) => [keyOf({ ...row, digest: `\\x${row.digest_hex}` }), row]))
-  return notices.map((notice) => rowOf.get(keyOf(notice)) as Inserted)
+    returning id, times`)
+  if (!row) throw new Error('an insert or update of a notice returned no row')
+  return { notice: { ...scope, id: row.id, provider, account, reading }, isNew: row.times === 1 }
 }
 
 /** Found without a lock: `due_at` is also the lease, and guards the update, as in claimDueChecks. */
@@ -152,20 +92,45 @@ export async function postponeNotices(db: Queries, late: Postponed<Notice>[]): P
   }
 }
 
+/** How a notice ended. */
+export interface NoticeEnd {
+  state: NoticeState
+  note: string | null
+  attemptId?: AttemptId | undefined
+}
+
+type NoticeKey = Pick<Notice, 'place' | 'id'>
+
+export async function endNotice(db: Queries, notice: NoticeKey, end: NoticeEnd): Promise<void> {
+  if (end.attemptId) await db.rows(bodyOfErasedDropped(notice, end.attemptId))
+  await db.rows(noticeEnded(notice, end))
+}
+
+export function noticeEnded({ place, id }: NoticeKey, { state, note, attemptId }: NoticeEnd): Statement {
+  return sql`
+    update notices set state = ${state}, note = ${note}, attempt_id = ${attemptId ? uuidOf(attemptId) : null}
+     where place = ${place} and id = ${id}`
+}
+
 /** The body of a notice about an erased customer is not kept. */
-export async function endNotice(
-  db: Queries,
-  { place, id }: Pick<Notice, 'place' | 'id'>,
-  { state, note, attemptId }: { state: NoticeState; note: string | null; attemptId?: AttemptId | undefined },
-): Promise<void> {
-  const attempt = attemptId ? uuidOf(attemptId) : null
-  await db.rows(sql`
-    update notices n
-       set state = ${state}, note = ${note}, attempt_id = ${attempt},
-           body = case when exists (
-                    select from attempts a join payments p on p.place = a.place and p.id = a.payment_id
-                     where a.place = ${place} and a.id = ${attempt}::uuid and p.user_email ~ ${PSEUDONYM}) then '' else n.body end
-     where n.place = ${place} and n.id = ${id}`)
+export function bodyOfErasedDropped({ place, id }: NoticeKey, attemptId: AttemptId): Statement {
+  return sql`
+    update notices set body = ''
+     where place = ${place} and id = ${id}
+       and exists (select from attempts a join payments p on p.place = ${place} and p.id = a.payment_id
+                    where a.place = ${place} and a.id = ${uuidOf(attemptId)} and p.user_email ~ ${PSEUDONYM})`
+}
+
+/** Unmatched notices with a reference that the provider has just told are processed again. */
+export function noticesWaitAgain(
+  { place, merchantId, mode }: Scope,
+  { provider, reference }: { provider: string; reference: string },
+  at: Date,
+): Statement {
+  return sql`
+    update notices set state = 'waiting', due_at = ${at}, note = null
+     where place = ${place} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and provider = ${provider}
+       and reference = ${reference} and state = 'unmatched'`
 }
 
 /** Deletes processed notices that came before that time. Returns when they came. */

@@ -1,4 +1,4 @@
-import type { Queries, Transaction } from '../../database/database.ts'
+import type { Queries } from '../../database/database.ts'
 import { Fixed, type Statement, sql } from '../../database/sql.ts'
 import { NO_ACCOUNT } from '../../integrations/provider-account.ts'
 import { type AttemptId, type PaymentId, parseId, placeOf, placeOfReference, uuidOf } from '../../kernel/ids.ts'
@@ -7,53 +7,34 @@ import type { Scope } from '../../kernel/scope.ts'
 import type { Attempt } from '../state/attempt.ts'
 import type { Payment } from '../state/payment.ts'
 import type { PaymentState } from '../state/payment-state.ts'
+import type { Refund } from '../state/refund.ts'
 import { ATTEMPT_COLUMNS, type AttemptRow, attemptOf } from './attempts.ts'
 import { findPaymentsByReference, PAYMENT_COLUMNS, type PaymentRow, paymentOf } from './payments.ts'
+import { type ReceiptOfPayment, receiptsOf } from './receipts.ts'
+import { refundsOf } from './refunds.ts'
 
-/** A payment with everything that a decision depends on, at one moment. */
-export interface Snapshot extends PaymentState {
-  /** The provider's transactions that are on record, by attempt. */
-  transactionIds: Map<AttemptId, string[]>
-  hasRefunds: boolean
-  merchantName: string
-}
-
-const STATE = new Fixed(`${PAYMENT_COLUMNS.text}, ${ATTEMPT_COLUMNS.text},
-  array(select transaction_id from receipts r where r.place = a.place and r.attempt_id = a.id) as transaction_ids,
-  exists (select from refunds r where r.place = p.place and r.payment_id = p.id) as has_refunds,
-  (select m.name from merchants m where m.id = p.merchant_id) as merchant_name
+const STATE = new Fixed(`${PAYMENT_COLUMNS.text}, ${ATTEMPT_COLUMNS.text}
   from payments p left join attempts a on a.place = p.place and a.payment_id = p.id`)
 
 /** One row for each attempt, or one without an attempt. */
-type StateRow = PaymentRow &
-  (AttemptRow | { a_id: null }) & {
-    transaction_ids: string[]
-    has_refunds: boolean
-    merchant_name: string | null
-  }
+type StateRow = PaymentRow & (AttemptRow | { a_id: null })
 
-async function readState(db: Queries, statement: Statement): Promise<Snapshot | undefined> {
+async function readState(db: Queries, statement: Statement): Promise<PaymentState | undefined> {
   const rows = await db.rows<StateRow>(statement)
   const [first] = rows
   if (!first) return undefined
   const attempts = rows.filter((row) => row.a_id !== null).map((row) => attemptOf(row as AttemptRow))
-  return {
-    payment: paymentOf(first),
-    attempts,
-    transactionIds: new Map(attempts.map(({ id }, index) => [id, rows[index]?.transaction_ids ?? []])),
-    hasRefunds: first.has_refunds,
-    merchantName: first.merchant_name ?? '',
-  }
+  return { payment: paymentOf(first), attempts }
 }
 
-export function findPaymentStateById(db: Queries, id: PaymentId): Promise<Snapshot | undefined> {
+export function findPaymentStateById(db: Queries, id: PaymentId): Promise<PaymentState | undefined> {
   return readState(db, sql`select ${STATE} where p.place = ${placeOf(id)} and p.id = ${uuidOf(id)} order by a.number`)
 }
 
 export async function findStateByAttempt(
   db: Queries,
   id: AttemptId,
-): Promise<{ state: Snapshot; attempt: Attempt } | undefined> {
+): Promise<{ state: PaymentState; attempt: Attempt } | undefined> {
   const place = placeOf(id)
   const state = await readState(
     db,
@@ -70,7 +51,7 @@ export async function findPaymentState(
   db: Queries,
   { place, merchantId, mode }: Scope,
   name: string,
-): Promise<Snapshot | undefined> {
+): Promise<PaymentState | undefined> {
   const scope = uuidOf(merchantId)
   const id = parseId('payment', name)
   const byId = id && (await findPaymentStateById(db, id))
@@ -103,7 +84,7 @@ export async function findStateByOrder(
   { place, merchantId, mode }: Scope,
   { provider, account = NO_ACCOUNT }: { provider: string; account?: number },
   reference: string,
-): Promise<{ state: Snapshot; attempt: Attempt } | undefined> {
+): Promise<{ state: PaymentState; attempt: Attempt } | undefined> {
   const state = await readState(
     db,
     sql`
@@ -135,15 +116,32 @@ export async function findStateByOrder(
   return state && attempt && { state, attempt }
 }
 
+/** A payment under its lock, with everything that a decision about it depends on. */
+export interface LockedPayment extends PaymentState {
+  receipts: ReceiptOfPayment[]
+  refunds: Refund[]
+  /** The payment's sequence when it was locked: a transaction may write several decisions. */
+  lockedAt: number
+}
+
 /**
- * Locks the payment's row, which serializes all changes of the payment and its attempts. The new version makes writes fail that were
- * decided without the lock before.
+ * Locks the payment's row, and reads the rest behind it: each statement takes its snapshot when the lock is held. One join with a lock would
+ * return the new payment with old attempts. `for update` would block inserts that refer to the payment. Attempts and refunds are not locked,
+ * because leases on them are claimed without the payment.
  */
-export async function lockPaymentState(tx: Transaction, id: PaymentId): Promise<Snapshot> {
-  await tx.rows(sql`update payments set version = version + 1 where place = ${placeOf(id)} and id = ${uuidOf(id)}`)
-  const state = await findPaymentStateById(tx, id)
-  if (!state) throw new Error(`payment ${id} is gone`)
-  return state
+export async function lockPayment(tx: Queries, id: PaymentId): Promise<LockedPayment> {
+  const [place, uuid] = [placeOf(id), uuidOf(id)]
+  const [payment, attempts, receipts, refunds] = await Promise.all([
+    tx.row<PaymentRow>(sql`
+      select ${PAYMENT_COLUMNS} from payments p where p.place = ${place} and p.id = ${uuid} for no key update`),
+    tx.rows<AttemptRow>(sql`
+      select ${ATTEMPT_COLUMNS} from attempts a where a.place = ${place} and a.payment_id = ${uuid} order by a.number`),
+    receiptsOf(tx, id),
+    refundsOf(tx, id),
+  ])
+  if (!payment) throw new Error(`payment ${id} is gone`)
+  const lockedAt = payment.sequence
+  return { payment: paymentOf(payment), attempts: attempts.map(attemptOf), receipts, refunds, lockedAt }
 }
 
 /** For the operator: finds by id, reference or attempt reference, over all merchants. */
@@ -153,7 +151,7 @@ export async function findPaymentStatesByName(db: Queries, name: string): Promis
   return one ? [one] : withAttempts(db, await findPaymentsByReference(db, name))
 }
 
-async function findByAttemptReference(db: Queries, name: string): Promise<Snapshot | undefined> {
+async function findByAttemptReference(db: Queries, name: string): Promise<PaymentState | undefined> {
   const place = placeOfReference(name)
   if (place === undefined) return undefined
   return readState(

@@ -1,8 +1,9 @@
-import type { Queries, Transaction } from '../../database/database.ts'
+import { randomUUID } from 'node:crypto'
+import type { Queries, Writes } from '../../database/database.ts'
 import { Fixed, sql } from '../../database/sql.ts'
 import { type AttemptId, idOf, LAST_UUID, type PaymentId, placeOf, type RefundId, uuidOf } from '../../kernel/ids.ts'
 import { ALL_PLACES, groupByPlace } from '../../kernel/place.ts'
-import type { Scope } from '../../kernel/scope.ts'
+import type { Owner, Scope } from '../../kernel/scope.ts'
 import type { SecretBox } from '../../kernel/secret-box.ts'
 import type { Postponed } from '../../outbound/account-limits.ts'
 import type { BankAccount, ListedRefund } from '../../providers/provider.ts'
@@ -56,38 +57,28 @@ function refundOf(row: RefundRow): Refund {
   }
 }
 
-export interface NewRefund {
-  id: RefundId
-  state: PaymentState
-  attemptId: AttemptId
-  amount: number
-  kind: RefundKind
-  counted: boolean
-  reason: string | null
-  transactionIds: string[]
-  callReference?: string | undefined
-  sealedAccount?: Buffer | undefined
-  /** Set for a refund that was made at the provider. It is complete. */
-  providerRefundId?: string
-  /** Made at the provider before we first saw the transaction, with an unknown refund id. */
-  isDone?: true
+interface With {
+  callReference?: string | null | undefined
+  lease?: RefundLease | null
+  sealedAccount?: Buffer | null | undefined
 }
 
-/** Written before the provider is called, and due at once: after a crash the worker sends it with the same reference. */
-export async function insertRefund(tx: Transaction, refund: NewRefund): Promise<Refund | undefined> {
-  const { payment } = refund.state
-  const done = refund.isDone ?? refund.providerRefundId !== undefined
-  // 'now' is the time of the transaction for PostgreSQL.
-  const row = await tx.row<RefundRow>(sql`
-    insert into refunds as r (place, id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, counted, status, reason,
-                              transaction_ids, provider_refund_id, call_reference, sealed_account, due_at, resolved_at)
-    values (${payment.place}, ${uuidOf(refund.id)}, ${uuidOf(payment.id)}, ${uuidOf(refund.attemptId)}, ${uuidOf(payment.merchantId)},
-            ${payment.mode}, ${refund.amount}, ${payment.currency}, ${refund.kind}, ${refund.counted}, ${done ? 'successful' : 'pending'},
-            ${refund.reason}, ${refund.transactionIds}, ${refund.providerRefundId ?? null}, ${refund.callReference ?? null},
-            ${refund.sealedAccount ?? null}, ${done ? null : 'now'}::timestamptz, ${done ? 'now' : null}::timestamptz)
-    on conflict do nothing
-    returning ${COLUMNS}`)
-  return row && refundOf(row)
+/** The refund is written before the provider is called. `lease`: this process calls it now; after a crash the worker does, with the same reference. */
+export function insertRefund(
+  tx: Writes,
+  { merchantId, mode }: Owner,
+  refund: Refund,
+  { callReference = null, lease = null, sealedAccount = null }: With = {},
+): void {
+  const isPending = refund.status === 'pending'
+  const leasedUntil = lease ? new Date(refund.createdAt.getTime() + REFUND_LEASE_MS) : '-infinity'
+  tx.write(sql`
+    insert into refunds (place, id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, counted, status, reason,
+                         transaction_ids, provider_refund_id, call_reference, sealed_account, due_at, lease, leased_until, created_at, resolved_at)
+    values (${placeOf(refund.id)}, ${uuidOf(refund.id)}, ${uuidOf(refund.paymentId)}, ${uuidOf(refund.attemptId)}, ${uuidOf(merchantId)},
+            ${mode}, ${refund.amount}, ${refund.currency}, ${refund.kind}, ${refund.counted}, ${refund.status}, ${refund.reason},
+            ${refund.transactionIds}, ${refund.providerRefundId}, ${callReference}, ${sealedAccount}, ${isPending ? refund.createdAt : null},
+            ${lease?.token ?? null}, ${leasedUntil}, ${refund.createdAt}, ${refund.resolvedAt})`)
 }
 
 export async function refundsOf(db: Queries, id: PaymentId): Promise<Refund[]> {
@@ -156,21 +147,24 @@ export async function findRefundOfCall(db: Queries, id: PaymentId, callReference
 }
 
 /** The refunds of an attempt whose money stops counting towards the payment stop counting, too. */
-export async function uncountRefunds(tx: Transaction, attemptId: AttemptId): Promise<void> {
-  await tx.rows(sql`
+export function uncountRefunds(tx: Writes, attemptId: AttemptId): void {
+  tx.write(sql`
     update refunds set counted = false where place = ${placeOf(attemptId)} and attempt_id = ${uuidOf(attemptId)} and counted`)
 }
 
-export async function lockRefund(tx: Transaction, id: RefundId): Promise<Refund | undefined> {
-  const row = await tx.row<RefundRow>(
-    sql`select ${COLUMNS} from refunds r where place = ${placeOf(id)} and id = ${uuidOf(id)} for update`,
-  )
-  return row && refundOf(row)
+/** What other processes change of a refund without the payment's lock. They cannot until the end of the transaction. */
+export async function lockRefund(
+  tx: Queries,
+  id: RefundId,
+): Promise<{ lease: string | null; sealedAccount: Buffer | null } | undefined> {
+  return tx.row(sql`
+    select lease, sealed_account as "sealedAccount" from refunds
+     where place = ${placeOf(id)} and id = ${uuidOf(id)} for no key update`)
 }
 
 /** Saves a final status, releases the lease, and forgets the customer's bank account. */
-export async function saveResolved(tx: Transaction, refund: Refund): Promise<void> {
-  await tx.rows(sql`
+export function saveResolved(tx: Writes, refund: Refund): void {
+  tx.write(sql`
     update refunds set status = ${refund.status}, failure = ${refund.failure}, provider_refund_id = ${refund.providerRefundId},
            amount = ${refund.amount}, counted = ${refund.counted}, needs_review = ${refund.needsReview}, due_at = null, leased_until = '-infinity',
            resolved_at = ${refund.resolvedAt}, sealed_account = null
@@ -196,39 +190,33 @@ export function sealAccount(secrets: SecretBox, id: RefundId, account: BankAccou
   return secrets.seal(JSON.stringify(account), refundAccountContext(id))
 }
 
-/** The refund is due at once, so that the worker sends it if this process dies. */
-export async function saveRefundAccount(tx: Transaction, id: RefundId, sealed: Buffer): Promise<void> {
-  await tx.rows(sql`
-    update refunds set sealed_account = ${sealed}, due_at = now() where place = ${placeOf(id)} and id = ${uuidOf(id)} and status = 'pending'`)
+/** The refund is due at once, so that the worker sends it if this process dies. The caller has locked it, and it is pending. */
+export function saveRefundAccount(tx: Writes, id: RefundId, sealed: Buffer, now: Date): void {
+  tx.write(sql`
+    update refunds set sealed_account = ${sealed}, due_at = ${now} where place = ${placeOf(id)} and id = ${uuidOf(id)}`)
 }
 
-/**
- * Schedules the retry of a refund without a final answer. Returns false and changes nothing if the lease was lost. `sealed`: the
- * bank account of this try, which is forgotten when the provider has answered (`isTaken`). Another one, that came meanwhile, is sent at once.
- */
-export async function saveUnanswered(
-  tx: Transaction,
-  refund: Refund,
-  lease: RefundLease,
-  { now, dueAt, sealed, isTaken }: { now: Date; dueAt: Date; sealed: Buffer | null; isTaken: boolean },
-): Promise<boolean> {
-  const row = await tx.row(sql`
+/** The provider has the account. */
+export function forgetRefundAccount(tx: Writes, id: RefundId): void {
+  tx.write(sql`update refunds set sealed_account = null where place = ${placeOf(id)} and id = ${uuidOf(id)}`)
+}
+
+/** Schedules the retry of a refund without a final answer. The caller has locked it, and it is pending. */
+export function saveUnanswered(tx: Writes, refund: Refund, dueAt: Date): void {
+  tx.write(sql`
     update refunds set provider_refund_id = ${refund.providerRefundId}, tries = ${refund.tries}, needs_review = ${refund.needsReview},
-           due_at = case when sealed_account is not null and sealed_account is distinct from ${sealed}::bytea then ${now}::timestamptz else ${dueAt}::timestamptz end,
-           sealed_account = case when ${isTaken} and sealed_account = ${sealed}::bytea then null else sealed_account end, leased_until = '-infinity'
-     where place = ${placeOf(refund.id)} and id = ${uuidOf(refund.id)} and status = 'pending' and lease = ${lease.token}
-    returning id`)
-  return row !== undefined
+           due_at = ${dueAt}, leased_until = '-infinity'
+     where place = ${placeOf(refund.id)} and id = ${uuidOf(refund.id)}`)
 }
 
-export async function saveProviderRefundId(tx: Transaction, id: RefundId, providerRefundId: string): Promise<void> {
-  await tx.rows(sql`
+export function saveProviderRefundId(tx: Writes, id: RefundId, providerRefundId: string): void {
+  tx.write(sql`
     update refunds set provider_refund_id = ${providerRefundId} where place = ${placeOf(id)} and id = ${uuidOf(id)}`)
 }
 
 /** Reduces a row that stands for several refunds. The caller inserts a row for the part. */
-export async function reduceRefund(tx: Transaction, id: RefundId, amount: number): Promise<void> {
-  await tx.rows(sql`update refunds set amount = amount - ${amount} where place = ${placeOf(id)} and id = ${uuidOf(id)}`)
+export function reduceRefund(tx: Writes, id: RefundId, amount: number): void {
+  tx.write(sql`update refunds set amount = ${amount} where place = ${placeOf(id)} and id = ${uuidOf(id)}`)
 }
 
 /** A lease: the exclusive right to send one refund to the provider. */
@@ -239,7 +227,14 @@ export interface RefundLease {
 }
 
 export const REFUND_LEASE_MS = 60_000
+/** A lease whose end in the database this process sets ends earlier here, because the clocks may differ. */
+const CLOCKS_MAY_DIFFER_MS = 10_000
 const leaseEnd = () => performance.now() + REFUND_LEASE_MS
+
+export const newRefundLease = (): RefundLease => ({
+  token: randomUUID(),
+  heldUntilMs: leaseEnd() - CLOCKS_MAY_DIFFER_MS,
+})
 
 export interface ClaimedRefund {
   refund: Refund

@@ -1,4 +1,4 @@
-import type { Queries, Transaction } from '../../database/database.ts'
+import type { Queries, Writes } from '../../database/database.ts'
 import { sql } from '../../database/sql.ts'
 import { idOf, LAST_UUID, newId, type PaymentId, placeOf, type ReviewId, uuidOf } from '../../kernel/ids.ts'
 import type { Scope } from '../../kernel/scope.ts'
@@ -17,7 +17,7 @@ export interface NewReview extends Review {
 }
 
 /** What a person decided. It is written in the transaction of what they did. */
-export async function insertReview(tx: Transaction, review: NewReview): Promise<void> {
+export function insertReview(tx: Writes, review: NewReview): void {
   const {
     scope,
     kind,
@@ -31,7 +31,7 @@ export async function insertReview(tx: Transaction, review: NewReview): Promise<
     refundId,
     note,
   } = review
-  await tx.rows(sql`
+  tx.write(sql`
     insert into reviews (place, id, merchant_id, mode, kind, act, receipt_id, attempt_id, payment_id, amount, currency, received, refund_id,
                          note, actor, at)
     values (${scope.place}, ${uuidOf(newId('review', review.at, scope.place))}, ${uuidOf(scope.merchantId)}, ${scope.mode}, ${kind}, ${act},

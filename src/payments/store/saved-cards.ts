@@ -1,4 +1,4 @@
-import type { Queries, Transaction } from '../../database/database.ts'
+import type { Queries, Writes } from '../../database/database.ts'
 import { Fixed, sql } from '../../database/sql.ts'
 import { idOf, placeOf, type SavedCardId, uuidOf } from '../../kernel/ids.ts'
 import type { Owner, Scope } from '../../kernel/scope.ts'
@@ -23,13 +23,13 @@ const OF_CURRENT_ACCOUNT = new Fixed(`c.account = (select i.account from integra
   where i.merchant_id = c.merchant_id and i.mode = c.mode and i.provider = c.provider)`)
 
 /** Saves a card. The same card again replaces its token. */
-export async function upsertCard(
-  tx: Transaction,
+export function upsertCard(
+  tx: Writes,
   secrets: SecretBox,
   wanted: { id: SavedCardId; scope: Scope; provider: string; account: number; customer: Customer; card: SavedCard },
-): Promise<void> {
+): void {
   const { id, scope, provider, account, customer, card } = wanted
-  await tx.rows(sql`
+  tx.write(sql`
     insert into saved_cards (place, id, merchant_id, mode, provider, account, user_id, email, brand, last4, expiry_month, expiry_year, sealed_token)
     values (${scope.place}, ${uuidOf(id)}, ${uuidOf(scope.merchantId)}, ${scope.mode}, ${provider}, ${account},
             ${customer.id}, ${customer.email}, ${card.brand}, ${card.last4}, ${card.expiryMonth}, ${card.expiryYear}, ${secrets.seal(card.token, tokenContext(scope, provider, customer))})
@@ -37,38 +37,45 @@ export async function upsertCard(
     do update set sealed_token = excluded.sealed_token, email = excluded.email, used_at = excluded.used_at`)
 }
 
-/** The chosen card, or the customer's last used card, with this provider account. */
-export async function findCard(
-  db: Queries,
-  secrets: SecretBox,
-  scope: Scope,
-  { provider, account }: { provider: string; account: number },
-  customer: Customer,
-  chosen?: SavedCardId,
-): Promise<{ id: SavedCardId; token: SavedCardToken; email: string } | undefined> {
-  const row = await db.row<{ id: string; sealed_token: Buffer; email: string }>(sql`
-    select id, sealed_token, email from saved_cards
-     where place = ${scope.place} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and provider = ${provider}
-       and account = ${account} and customer = coalesce('id:' || ${customer.id}::text, 'email:' || lower(${customer.email}))
-       and id = coalesce(${chosen ? uuidOf(chosen) : null}::uuid, id)
-     order by used_at desc limit 1`)
-  if (!row) return undefined
-  const token = secrets.open(row.sealed_token, tokenContext(scope, provider, customer))
-  return { id: idOf('card', row.id, scope.place), token, email: row.email }
+/** A saved card with its token, which `openCard` decrypts. */
+export interface SealedCard {
+  id: SavedCardId
+  provider: string
+  account: number
+  email: string
+  sealedToken: Buffer
 }
 
-/** The provider of a customer's card. Undefined if its account keys were replaced. */
-export async function findCardProvider(
-  db: Queries,
-  scope: Scope,
-  customer: Customer,
-  id: SavedCardId,
-): Promise<string | undefined> {
-  const row = await db.row<{ provider: string }>(sql`
-    select provider from saved_cards c
-     where ${OF_CURRENT_ACCOUNT} and place = ${placeOf(id)} and id = ${uuidOf(id)} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode}
-       and customer = coalesce('id:' || ${customer.id}::text, 'email:' || lower(${customer.email}))`)
-  return row?.provider
+const MAX_CARDS = 100
+
+/** The customer's cards, the last used first. */
+export async function findCardsOf(db: Queries, scope: Scope, customer: Customer): Promise<SealedCard[]> {
+  const rows = await db.rows<{
+    id: string
+    provider: string
+    account: number
+    email: string
+    sealed_token: Buffer
+  }>(sql`
+    select id, provider, account, email, sealed_token from saved_cards
+     where place = ${scope.place} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode}
+       and customer = coalesce('id:' || ${customer.id}::text, 'email:' || lower(${customer.email}))
+     order by used_at desc limit ${MAX_CARDS}`)
+  return rows.map(({ id, provider, account, email, sealed_token }) => ({
+    id: idOf('card', id, scope.place),
+    provider,
+    account,
+    email,
+    sealedToken: sealed_token,
+  }))
+}
+
+export function openCard(
+  { id, provider, email, sealedToken }: SealedCard,
+  secrets: SecretBox,
+  payment: Owner & { user: Customer },
+): { id: SavedCardId; token: SavedCardToken; email: string } {
+  return { id, email, token: secrets.open(sealedToken, tokenContext(payment, provider, payment.user)) }
 }
 
 export interface CardOnFile extends Omit<SavedCard, 'token'> {

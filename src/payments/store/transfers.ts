@@ -1,4 +1,4 @@
-import type { Queries, Transaction } from '../../database/database.ts'
+import type { Queries } from '../../database/database.ts'
 import { Fixed, sql } from '../../database/sql.ts'
 import { type AttemptId, idOf, LAST_UUID, type PaymentId, uuidOf } from '../../kernel/ids.ts'
 import type { Currency } from '../../kernel/money.ts'
@@ -214,7 +214,7 @@ interface UnmatchedRow {
  * `done`: it is handled, or the provider has given it back. Undefined if this merchant has no such money.
  */
 export async function lockUnmatched(
-  tx: Transaction,
+  tx: Queries,
   { place, merchantId, mode }: Scope,
   id: number,
 ): Promise<UnmatchedMoney | 'done' | undefined> {
@@ -244,7 +244,7 @@ export async function lockUnmatched(
  * has locked it. Equal ids of different amounts may be of two accounts at the provider; an amount that only a notice names tells nothing.
  */
 export async function isHandledUnderOtherKeys(
-  tx: Transaction,
+  tx: Queries,
   { place, merchantId, mode }: Scope,
   { provider, account, receipt }: UnmatchedMoney,
   isConfirmed: boolean,

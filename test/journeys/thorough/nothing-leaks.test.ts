@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import { sql } from '../../../src/database/sql.ts'
 import { createLog } from '../../../src/log.ts'
 import { makeChecksDue } from '../../../src/payments/store/attempts.ts'
-import { findCard } from '../../../src/payments/store/saved-cards.ts'
 import type { Account, Connection, Provider } from '../../../src/providers/provider.ts'
 import { PROVIDERS } from '../../../src/providers/registry.ts'
 import type { FakeProvider } from '../../fakes/fake-provider.ts'
@@ -13,6 +12,7 @@ import { defaultSecretOf } from '../../support/delivering.ts'
 import { findLeaks, listenIn, type Planted, type Trace, tracesInDatabase } from '../../support/leaks.ts'
 import { eventually, request } from '../../support/paying.ts'
 import { type At, newEmail, newUser, noticeUrl, startProviderWorld } from '../../support/provider-world.ts'
+import { savedToken } from '../../support/saved-cards.ts'
 import { newVisitor } from '../../support/visitor.ts'
 
 // A whole run over every provider, with all that goes wrong on the way, everything that is said and written kept, and then searched for what
@@ -255,9 +255,9 @@ test('nothing that is secret is in anything that we say or write', async () => {
     planted.push({ what: `${name} client secret`, value: shop.headers['client-secret'] })
     planted.push({ what: `${name} webhook secret`, value: await defaultSecretOf(world, shop) })
     const owner = { place: shop.place, merchantId: shop.merchantId, mode: 'sandbox' as const }
-    const account = { provider: name, account: 1 }
-    const card = await findCard(database, world.parts.secrets, owner, account, { id: email, email })
-    planted.push({ what: `${name} token of a card that was kept`, value: card?.token.split(':').at(-1) ?? '' })
+    const of = { provider: name, account: 1, customer: { id: email, email } }
+    const token = await savedToken(database, world.parts.secrets, owner, of)
+    planted.push({ what: `${name} token of a card that was kept`, value: token?.split(':').at(-1) ?? '' })
     wrongAt.set(place, wrong)
   }
   const [place] = places
