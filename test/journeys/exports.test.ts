@@ -294,10 +294,13 @@ test('an export that fails midway ends without its last chunk, so that a client 
   await assert.rejects(async () => {
     for await (const _ of response);
   }, /aborted/)
-  assert.equal((await exported(merchant, 'payments?columns=id&status=expired')).status, 200)
+  await eventually(
+    () => exported(merchant, 'payments?columns=id&status=expired'),
+    ({ status }) => status === 200,
+  )
 })
 
-test('two merchants who do not read their exports do not keep the others from theirs', async () => {
+test('two merchants who do not read their exports, but send bytes, do not keep the others from theirs', async (t) => {
   const [first, second, third] = [await addMerchant(database), await addMerchant(database), await addMerchant(database)]
   await addLargePayments(first)
   await addLargePayments(second)
@@ -305,22 +308,48 @@ test('two merchants who do not read their exports do not keep the others from th
   const at = join(folder, 'impatient')
   await impatient.listen({ path: at })
   const stalled = [await startExport(first, at), await startExport(second, at)]
+  const sending = setInterval(() => {
+    for (const { request } of stalled) request.socket?.write('\r\n') // an HTTP server ignores it before a request
+  }, 50)
+  t.after(() => clearInterval(sending))
   const ask = (merchant: TestMerchant) =>
     call(impatient, 'GET', '/payments/v1/exports/payments', { headers: merchant.headers })
-  assert.equal((await ask(third)).status, 429)
+  assert.deepEqual(
+    stalled.map(({ response }) => response.statusCode),
+    [200, 200],
+  )
   await eventually(
     () => ask(third),
     ({ status }) => status === 200,
     10_000,
   )
   await eventually(openSnapshots, (count) => count === 0)
+  clearInterval(sending)
   for (const { response } of stalled)
     await assert.rejects(async () => {
       for await (const _ of response);
     }, /aborted/)
-  for (const merchant of [first, second]) {
-    const { status, headers, body } = await ask(merchant)
-    assert.deepEqual([status, body.code, Number(headers['retry-after']) > 250], [429, 'rate_limited', true])
-    assert.match(body.detail, /was not read/)
+})
+
+test('after an export that did not end, its merchant waits as long as it ran, also when the client went away', async (t) => {
+  const merchant = await addMerchant(database)
+  await addLargePayments(merchant)
+  let nowMs = performance.now()
+  t.mock.method(performance, 'now', () => nowMs)
+  for (const [ranSeconds, waitsSeconds] of [
+    [29, 29],
+    [500, 300],
+  ] as const) {
+    const { request } = await startExport(merchant)
+    nowMs += ranSeconds * 1_000
+    request.destroy()
+    const { status, headers, body } = await eventually(
+      () => exported(merchant, 'payments'),
+      ({ headers }) => headers['retry-after'] !== '10',
+    )
+    assert.deepEqual([status, body.code, headers['retry-after']], [429, 'rate_limited', `${waitsSeconds}`])
+    assert.match(body.detail, /did not end/)
+    nowMs += waitsSeconds * 1_000
   }
+  assert.equal((await exported(merchant, 'payments?columns=id')).status, 200)
 })

@@ -42,10 +42,14 @@ const MAX_EXPORT_MS = 10 * 60_000
 const RETRY_SECONDS = 10
 /** A client that takes no byte for this long loses its export. */
 const MAX_UNREAD_MS = 30_000
-/** A merchant whose export was not read waits, so that two of them cannot use up all slots again and again. */
-const WAIT_AFTER_UNREAD_SECONDS = 300
+/** What a client takes at a time: small, so that a slow one is seen to read. */
+const PART_BYTES = 64 * 1024
+const MAX_WAIT_MS = 300_000
 
-/** Limits the exports that one process makes at a time: two, and one of each merchant. */
+/**
+ * Limits the exports that one process makes at a time: two, and one of each merchant. After one that did not end, its merchant waits as
+ * long as it held the slot, so that two merchants cannot use up all slots again and again.
+ */
 export class ExportSlots {
   readonly #running = new Set<MerchantId>()
   readonly #waitsUntilMs = new Map<MerchantId, number>()
@@ -56,17 +60,18 @@ export class ExportSlots {
   }
 
   /** Returns the function that gives the slot back. */
-  take(merchantId: MerchantId): (wasRead: boolean) => void {
+  take(merchantId: MerchantId): (hasEnded: boolean) => void {
     const waitSeconds = Math.ceil(((this.#waitsUntilMs.get(merchantId) ?? 0) - performance.now()) / 1_000)
-    if (waitSeconds > 0)
-      throw rateLimited('The last export of this merchant was not read to its end, and was stopped.', waitSeconds)
+    if (waitSeconds > 0) throw rateLimited('The last export of this merchant did not end.', waitSeconds)
     this.#waitsUntilMs.delete(merchantId)
     if (this.#running.has(merchantId)) throw rateLimited('Another export of this merchant is running.')
     if (this.#running.size >= MAX_SNAPSHOTS) throw rateLimited('Too many exports are running.')
     this.#running.add(merchantId)
-    return (wasRead) => {
+    const startedMs = performance.now()
+    return (hasEnded) => {
       this.#running.delete(merchantId)
-      if (!wasRead) this.#waitsUntilMs.set(merchantId, performance.now() + WAIT_AFTER_UNREAD_SECONDS * 1_000)
+      const nowMs = performance.now()
+      if (!hasEnded) this.#waitsUntilMs.set(merchantId, nowMs + Math.min(nowMs - startedMs, MAX_WAIT_MS))
     }
   }
 }
@@ -170,22 +175,20 @@ async function sendExport<Row>(
       throw error
     })
   let ended: Promise<void> | undefined
-  let wasRead = true
-  const end = () => (ended ??= snapshot.close().then(() => release(wasRead)))
-  const start = wanted.query.bom ? BYTE_ORDER_MARK : ''
-  const isOver = () => stream.destroyed
-  const lines = csvLines(columns, wanted.pages(snapshot, scope), { start, end, isOver })
-  const stream: Readable = Readable.from(lines, { objectMode: false })
-  const stop = (why: string) => {
-    wasRead = false
-    stream.destroy(new Error(why))
-  }
+  const end = (hasEnded: boolean) => (ended ??= snapshot.close().then(() => release(hasEnded)))
+  const stop = (why: string) => stream.destroy(new Error(why))
+  const lines = csvLines(columns, wanted.pages(snapshot, scope), {
+    start: wanted.query.bom ? BYTE_ORDER_MARK : '',
+    isOver: () => stream.destroyed,
+    end,
+  })
+  const taken = inParts(lines, exportSlots.maxUnreadMs, () => stop('the client of the export stopped reading'))
+  const stream: Readable = Readable.from(taken, { objectMode: false })
   const timeout = setTimeout(() => stop('the export took too long'), MAX_EXPORT_MS)
-  reply.raw.setTimeout(exportSlots.maxUnreadMs, () => stop('the client of the export stopped reading'))
   stream.once('error', (err) => log.warn({ requestId: request.id, err }, 'an export failed'))
   stream.once('close', () => {
     clearTimeout(timeout)
-    void end() // a stream that was never read has not done it
+    void end(false) // a stream that was never read has not done it
   })
   const isGone = reply.raw.destroyed
   reply.raw.once('close', () => stream.destroy())
@@ -233,9 +236,10 @@ async function countRows<Row>(
 async function* csvLines<Row>(
   columns: [name: string, show: (row: Row) => Cell][],
   pages: AsyncGenerator<Row[]>,
-  { start, end, isOver }: { start: string; end: () => Promise<void>; isOver: () => boolean },
+  { start, end, isOver }: { start: string; end: (hasEnded: boolean) => Promise<void>; isOver: () => boolean },
 ): AsyncGenerator<string> {
   let before = start + csvLine(columns.map(([name]) => name))
+  let hasEnded = false
   try {
     for await (const rows of pages) {
       const text = before + rows.map((row) => csvLine(columns.map(([, show]) => show(row)))).join('')
@@ -243,8 +247,26 @@ async function* csvLines<Row>(
       if (text) yield text
       else if (isOver()) return // rows that match nothing are read without a yield, where a stream could stop it
     }
+    hasEnded = true
   } finally {
-    await end()
+    await end(hasEnded)
+  }
+}
+
+/**
+ * Calls `stop` when a part is not taken in time. The idle timer of a socket would not do: bytes that the client sends start it again.
+ */
+async function* inParts(texts: AsyncGenerator<string>, maxUnreadMs: number, stop: () => void): AsyncGenerator<Buffer> {
+  for await (const text of texts) {
+    const bytes = Buffer.from(text)
+    for (let at = 0; at < bytes.length; at += PART_BYTES) {
+      const timer = setTimeout(stop, maxUnreadMs)
+      try {
+        yield bytes.subarray(at, at + PART_BYTES)
+      } finally {
+        clearTimeout(timer)
+      }
+    }
   }
 }
 
