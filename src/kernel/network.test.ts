@@ -21,6 +21,19 @@ test('an IPv4 address counts as itself, also when it is mapped to IPv6', () => {
     assert.equal(networkOf(mapped), '192.0.2.1', mapped)
 })
 
+test('an IPv4 address counts as itself behind NAT64', () => {
+  for (const mapped of ['64:ff9b::192.0.2.1', '64:ff9b::c000:201', '0064:FF9B:0::c000:201'])
+    assert.equal(networkOf(mapped), '192.0.2.1', mapped)
+  assert.equal(networkOf('64:ff9b:1::192.0.2.1'), '64:ff9b:1:0::/64', 'the prefix for local use')
+})
+
+test('a port and brackets, as some proxies add them, do not make another address', () => {
+  for (const address of ['192.0.2.1:80', '192.0.2.1:41234', '[::ffff:192.0.2.1]:41234'])
+    assert.equal(networkOf(address), '192.0.2.1', address)
+  for (const address of ['[2001:db8::1]:443', '[2001:db8::1]:41234', '[2001:db8::2]', '[2001:db8::1%eth0]:443'])
+    assert.equal(networkOf(address), '2001:db8:0:0::/64', address)
+})
+
 test('what is no address, such as a text of a proxy, counts as itself', () => {
-  for (const text of ['', 'unknown', '192.0.2.1:80', 'a:b', '%']) assert.equal(networkOf(text), text)
+  for (const text of ['', 'unknown', 'unknown:80', '1.2:80', '[a]:80', 'a:b', '%']) assert.equal(networkOf(text), text)
 })
