@@ -10,11 +10,18 @@ const MAX_NAME_LENGTH = 60
 
 /**
  * A merchant's name for subject and text. A stranger may get the mail, and mail programs make links of `shop.example`
- * and `pay@shop.example`, so only letters, digits, spaces and a few signs are left, and not many.
+ * and `pay@shop.example`, and a person may call a number, so only letters, short numbers, spaces and a few signs are
+ * left, and not many.
  */
 export function nameInMail(name: string): string {
-  const plain = name.normalize('NFKC').replaceAll(/[^\p{L}\p{M}\p{N}&'’(),+-]+/gu, ' ')
-  return Array.from(plain.trim()).slice(0, MAX_NAME_LENGTH).join('').trim() || 'a merchant'
+  const plain = name
+    .normalize('NFKC')
+    .replaceAll(/\p{Default_Ignorable_Code_Point}/gu, '') // invisible, some are letters: U+3164
+    .replaceAll(/[^\p{L}\p{M}\p{N}&'’(),-]+/gu, ' ')
+    .replaceAll(/\p{N}(?:[^\p{L}\p{N}]*\p{N}){6,}/gu, ' ') // a phone number, however it is written
+    .replaceAll(/ +/g, ' ')
+  const short = Array.from(plain.trim()).slice(0, MAX_NAME_LENGTH).join('').trim()
+  return /[\p{L}\p{N}]/u.test(short) ? short : 'a merchant'
 }
 
 export type SendMail = (mail: Mail) => Promise<void>
