@@ -35,3 +35,21 @@ test('the log of the embedded PostgreSQL has no statements and no addresses, and
   await client.end()
   assert.match(await readFile(log, 'utf8'), /^[^\0]{0,100}ERROR: +duplicate key/)
 })
+
+test('a log from before the quiet settings is removed at the first start with them, a quiet one is kept', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'manilla-embedded-'))
+  after(() => rm(dataDir, { recursive: true, force: true }))
+  const log = join(dataDir, 'postgres.log')
+  const options = join(dataDir, 'postgres', 'postmaster.opts')
+  const restart = async () => (await startEmbedded({ dataDir, purpose: 'own' })).stop()
+  const logs = async () => (await readFile(log, 'utf8')) + (await readFile(`${log}.1`, 'utf8').catch(() => ''))
+  await restart()
+  await appendFile(log, 'quiet line')
+  await restart()
+  assert.match(await logs(), /quiet line/)
+
+  await writeFile(options, (await readFile(options, 'utf8')).replace(' "-c" "log_error_verbosity=terse"', ''))
+  for (const file of [log, `${log}.1`]) await writeFile(file, 'DETAIL: ada@example.com', { mode: 0o600 })
+  await restart()
+  assert.doesNotMatch(await logs(), /@example\.com/)
+})

@@ -184,8 +184,18 @@ export async function boundLog(dataDir: string): Promise<void> {
   await truncate(log)
 }
 
+/** Removes the log of a server that ran without the quiet settings: an older Manilla wrote addresses of customers to it. */
+async function removeLoudLog({ dataDir, cluster }: Home): Promise<void> {
+  const lastStart = await readFile(join(cluster, 'postmaster.opts'), 'utf8').catch(() => undefined) // PostgreSQL writes it
+  if (lastStart === undefined) return
+  if (Object.entries(QUIET).every(([name, value]) => lastStart.includes(`"${name}=${value}"`))) return
+  const log = logOf(dataDir)
+  await Promise.all([log, `${log}.1`].map((file) => rm(file, { force: true })))
+}
+
 async function launch(home: Home, password: string, wantedPort?: number): Promise<Owned> {
   const port = wantedPort ?? (await freePort())
+  await removeLoudLog(home)
   await boundLog(home.dataDir)
   const log = await open(logOf(home.dataDir), 'a', 0o600)
   const settings = {
