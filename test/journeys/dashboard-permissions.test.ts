@@ -358,14 +358,17 @@ test('a live refund to an account that a member names needs a fresh second facto
     }
 })
 
-test('another site that may frame the payment form needs a fresh proof of identity, other branding does not', async () => {
+test('another site that may frame the payment form and an open widget need a fresh proof of identity, other branding not', async () => {
   const browser = await signedInBrowser(app, database, own.members.owner)
   await database.rows(sql`
     update sessions set confirmed_at = now() - interval '11 minutes' where member_id = ${uuidOf(own.members.owner)}`)
   const path = `/merchants/${own.merchantId}/branding`
   const refused = await browser.call('PATCH', path, { origins: ['https://thief.example'] })
   assert.deepEqual([refused.status, refused.body.code], [403, 'step_up_required'])
-  assert.equal((await browser.call('PATCH', path, { colour: '#0b6e4f', origins: [] })).status, 200)
+  assert.equal((await browser.call('PATCH', path, { colour: '#0b6e4f', origins: [], widget: 'strict' })).status, 200)
+  const opened = await browser.call('PATCH', path, { widget: 'open' })
+  assert.deepEqual([opened.status, opened.body.code], [403, 'step_up_required'])
+  assert.equal((await browser.call('GET', path)).body.data.widget, 'strict')
 })
 
 test('operator endpoints are for members with the operator flag, whatever their role', async () => {

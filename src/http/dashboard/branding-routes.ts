@@ -30,9 +30,11 @@ export function brandingRoutes(app: App, deps: { database: Database }): void {
       const { actor, membership, session } = inMerchant(request)
       const changes = changesIn(request.body)
       const { merchantId } = membership
-      const { origins } = await brandMerchant(deps, actor, merchantId, {})
-      // Another site that may frame the payment form.
-      if (changes.origins?.some((each) => !origins.includes(each))) checkStepUp(request, session, 'identity')
+      const { origins, widget } = await brandMerchant(deps, actor, merchantId, {})
+      // Another site that may frame the payment form, or a widget that opens without a token.
+      const addsOrigin = changes.origins?.some((each) => !origins.includes(each))
+      const opensWidget = changes.widget === 'open' && widget !== 'open'
+      if (addsOrigin || opensWidget) checkStepUp(request, session, 'identity')
       return answerOf(merchantId, await brandMerchant(deps, actor, merchantId, changes))
     },
   )
