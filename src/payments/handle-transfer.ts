@@ -22,7 +22,7 @@ import { type Attempt, MAX_ATTEMPTS } from './state/attempt.ts'
 import { newAttempt } from './state/new-attempt.ts'
 import { lateMoneyOf, type OpenMoney, openMoneyOf, planReturn, type Review } from './state/open-money.ts'
 import { decide, type PaymentState } from './state/payment-state.ts'
-import { assertAccountFits, assertMayRefund, newRefund, type Refund } from './state/refund.ts'
+import { assertAccountFits, assertMayRefund, newRefund, type Refund, refundSubject } from './state/refund.ts'
 import { returnedOf } from './state/returned-money.ts'
 import { findAttempt } from './store/attempts.ts'
 import { findPaymentStateById, findStateByOrder, type LockedPayment } from './store/payment-states.ts'
@@ -238,7 +238,14 @@ export async function returnTransfer(
       })
       const refundId = made.refund.id
       writeReview(tx, deps, by, { ...reviewOf(open), act: 'returned', paymentId, amount, currency, refundId })
-      tx.write(actRecorded({ actor: by.actor, act: 'refund.asked_for', merchantId, subject: refundId }))
+      tx.write(
+        actRecorded({
+          actor: by.actor,
+          act: 'refund.asked_for',
+          merchantId,
+          subject: refundSubject(refundId, by.account),
+        }),
+      )
       return made
     },
   })

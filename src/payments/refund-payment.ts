@@ -19,6 +19,7 @@ import {
   planRefund,
   type Refund,
   refundReference,
+  refundSubject,
   refundView,
   reviewAfter,
   reviewedIfLate,
@@ -92,7 +93,7 @@ export async function refundPayment(
         reason: wanted.reason,
         transactionIds: counted.map(({ transactionId }) => transactionId),
       })
-      const subject = made.refund.id
+      const subject = refundSubject(made.refund.id, wanted.account)
       tx.write(actRecorded({ actor, act: 'refund.asked_for', merchantId: payment.merchantId, subject }))
       return made
     },

@@ -5,7 +5,7 @@ import type { BankAccount } from '../providers/provider.ts'
 import { changePayment } from './change-payment.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import { type RefundRequest, returnedBefore, sendRefund } from './refund-payment.ts'
-import { isWaitingForAccount, type Refund } from './state/refund.ts'
+import { isWaitingForAccount, type Refund, refundSubject } from './state/refund.ts'
 import { leaseRefund, lockRefund, saveRefundAccount, sealAccount } from './store/refunds.ts'
 import { reviewsOf } from './store/reviews.ts'
 
@@ -30,7 +30,8 @@ export async function retryRefund(
         )
       limit?.(money(returnedBefore(refunds, reviews), payment.currency))
       saveRefundAccount(tx, id, sealAccount(deps.secrets, id, account), deps.clock.now())
-      tx.write(actRecorded({ actor, act: 'refund.retried', merchantId: payment.merchantId, subject: id }))
+      const subject = refundSubject(id, account)
+      tx.write(actRecorded({ actor, act: 'refund.retried', merchantId: payment.merchantId, subject }))
       return refund
     },
   })

@@ -29,6 +29,11 @@ async function payByTransfer(place: At): Promise<string> {
 const refund = (place: At, reference: string, body: object) =>
   place.shop.call('POST', `/payments/v1/payments/${reference}/refunds`, body)
 
+/** Who sent a refund, and where to. */
+const actsOf = (refundId: string) =>
+  database.rows<{ act: string; subject: string }>(sql`
+    select act, subject from audit_log where place >= 0 and subject like ${`${refundId}%`} order by id`)
+
 /** The account number is in no row as text, in no event and in no webhook; sealed only while the provider may need it. */
 async function assertForgotten(): Promise<void> {
   const kept = await database.rows(sql`select id from refunds where place >= 0 and sealed_account is not null`)
@@ -67,6 +72,8 @@ test('a refund of a transfer asks for the customer’s account before the provid
   assert.deepEqual([made.status, made.body.data.status], [201, 'successful'])
   const sent = JSON.parse(monnify.fake.asked.findLast(({ path }) => path.endsWith('initiate-refund'))?.body ?? '')
   assert.deepEqual({ ...sent, ...ACCOUNT }, sent)
+  const subject = `${made.body.data.id} to bank 058, account …0031`
+  assert.deepEqual(await actsOf(made.body.data.id), [{ act: 'refund.asked_for', subject }])
   await assertForgotten()
 })
 
@@ -105,6 +112,12 @@ test('a refund that needs attention says so, and goes on with the customer’s a
   const taken = await retry(ACCOUNT)
   assert.deepEqual([taken.status, taken.body.data.needsReview], [200, null])
   assert.equal(fake.refunds.length, 1, 'the same refund')
+  assert.deepEqual(await actsOf(id), [
+    { act: 'refund.asked_for', subject: id },
+    { act: 'refund.retried', subject: `${id} to bank 999, account …0031` },
+    { act: 'refund.retried', subject: `${id} to bank 058, account …0009` },
+    { act: 'refund.retried', subject: `${id} to bank 058, account …0031` },
+  ])
   await assertForgotten()
   const again = await retry(ACCOUNT)
   assert.deepEqual([again.status, again.body.code], [409, 'refund_needs_no_account'])

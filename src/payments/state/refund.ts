@@ -27,6 +27,11 @@ export interface Refund {
   resolvedAt: Date | null
 }
 
+/** The subject in the audit log: a refund, and where its money goes. Never the whole account number, which may be short. */
+export function refundSubject(id: RefundId, account: BankAccount | undefined): string {
+  return account ? `${id} to bank ${account.bankCode}, account …${account.accountNumber.slice(1).slice(-4)}` : id
+}
+
 /** merchant: by API or CLI. surplus: automatic. provider: made at the provider, or by hand. chargeback: a lost dispute. */
 export type RefundKind = 'merchant' | 'surplus' | 'provider' | 'chargeback'
 
