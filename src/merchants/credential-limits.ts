@@ -3,7 +3,7 @@ import { type Mistake, Problem, refuse } from '../kernel/problem.ts'
 import { beginsWithDay } from '../kernel/time-zone.ts'
 import { CREDENTIAL_SCOPES, type CredentialScope } from './credential-scopes.ts'
 
-/** What a credential may do, until when and from where. They are set when it is made, and never changed. */
+/** What a credential may do, until when and from where. They are set when it is made; only replacing it brings its end forward. */
 export interface CredentialLimits {
   scopes: readonly CredentialScope[]
   /** Null: it does not expire. */

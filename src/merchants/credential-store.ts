@@ -53,14 +53,14 @@ export async function findLiveCredential(db: Queries, clientId: string): Promise
   return { digest: row.secret_digest, caller, limits: limitsOf(row), expiresInMs: row.expires_in_ms }
 }
 
-/** Those that work, and all that were made in the last 24 hours. */
+/** Those that work for more than a day, and all that were made in the last 24 hours. */
 export async function countCredentials(
   tx: Transaction,
   merchantId: MerchantId,
   mode: Mode,
 ): Promise<{ live: number; madeToday: number }> {
   const row = await tx.row<{ live: number; made_today: number }>(sql`
-    select count(*) filter (where revoked_at is null and (expires_at is null or expires_at > now()))::int as live,
+    select count(*) filter (where revoked_at is null and (expires_at is null or expires_at > now() + interval '1 day'))::int as live,
            count(*) filter (where created_at > now() - interval '1 day')::int as made_today
       from credentials where merchant_id = ${uuidOf(merchantId)} and mode = ${mode}`)
   return { live: row?.live ?? 0, madeToday: row?.made_today ?? 0 }
@@ -102,6 +102,20 @@ export async function markRevoked(tx: Transaction, clientId: string): Promise<Me
   const row = await tx.row<{ merchant_id: string }>(sql`
     update credentials set revoked_at = now() where client_id = ${clientId} and revoked_at is null returning merchant_id`)
   return row && idOf('merchant', row.merchant_id)
+}
+
+/** For a credential that another one replaces. False when there is no such one that is not revoked. */
+export async function expireInADay(
+  tx: Transaction,
+  clientId: string,
+  merchantId: MerchantId,
+  mode: Mode,
+): Promise<boolean> {
+  const row = await tx.row(sql`
+    update credentials set expires_at = least(expires_at, now() + interval '1 day')
+     where client_id = ${clientId} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and revoked_at is null
+    returning client_id`)
+  return row !== undefined
 }
 
 export interface CredentialSummary extends CredentialLimits {

@@ -8,7 +8,7 @@ import type { BrandingSettings } from './branding.ts'
 import { deleteLogo, lockBrandingSettings, saveBrandingSettings, saveLogo } from './branding-store.ts'
 import { digestOf, type NewCredential, newCredential } from './credential.ts'
 import { parseLimits, type WantedLimits } from './credential-limits.ts'
-import { countCredentials, insertCredential, markRevoked } from './credential-store.ts'
+import { countCredentials, expireInADay, insertCredential, markRevoked } from './credential-store.ts'
 import type { Logo } from './logo.ts'
 import type { Merchant, MerchantSettings } from './merchant.ts'
 import { findMerchant, lockSettings, saveSettings, updateMerchantStatus } from './merchant-store.ts'
@@ -80,9 +80,17 @@ function changedKeys<Settings extends object>(before: Settings, after: Settings)
   return keys.filter((key) => !isDeepStrictEqual(before[key], after[key]))
 }
 
+/** One that ends within a day does not count, so that each can be replaced. */
 const MAX_CREDENTIALS = 50
 /** Revoked ones stay in the list, so they are bounded as well. */
 const MAX_CREDENTIALS_A_DAY = 100
+
+interface WantedCredential extends WantedLimits {
+  /** The client-id of a credential that ends within a day then. */
+  replaces?: string | undefined
+  /** The operator can help a merchant who has made too many. */
+  isByOperator?: boolean
+}
 
 /**
  * Returns the secret, which is not stored and cannot be shown again. The limits can be passed by calls that run at the same time: they are
@@ -93,16 +101,22 @@ export function createCredential(
   actor: string,
   merchantId: MerchantId,
   mode: Mode,
-  wanted: WantedLimits = {},
+  { replaces, isByOperator = false, ...wanted }: WantedCredential = {},
 ): Promise<NewCredential> {
   const credential = newCredential(mode)
   const limits = parseLimits(wanted, new Date())
   return deps.database.transaction(async (tx) => {
     if (!(await findMerchant(tx, merchantId))) throw unknownMerchant(merchantId)
+    if (replaces !== undefined) {
+      if (!(await expireInADay(tx, replaces, merchantId, mode)))
+        throw new Problem('not_found', 'You have no such API key in this mode.')
+      await recordAct(tx, { actor, act: 'credential.replaced', merchantId, subject: replaces })
+    }
     const { live, madeToday } = await countCredentials(tx, merchantId, mode)
-    if (live >= MAX_CREDENTIALS) throw tooMany(`has ${live} API keys in ${mode} mode, the most. Revoke one first.`)
-    if (madeToday >= MAX_CREDENTIALS_A_DAY)
-      throw tooMany(`made ${madeToday} API keys in 24 hours, the most in ${mode} mode. Make another one tomorrow.`)
+    if (!isByOperator && live >= MAX_CREDENTIALS)
+      throw tooMany(`has ${live} API keys in ${mode} mode, the most. Replace or revoke one.`)
+    if (!isByOperator && madeToday >= MAX_CREDENTIALS_A_DAY)
+      throw tooMany(`made ${madeToday} API keys in 24 hours, the most in ${mode} mode. The operator can make more.`)
     const { clientId, clientSecret } = credential
     await insertCredential(tx, { clientId, merchantId, mode, digest: digestOf(clientSecret), limits })
     await recordAct(tx, { actor, act: 'credential.created', merchantId, subject: clientId })

@@ -334,11 +334,40 @@ test('a merchant has at most 50 API keys in a mode, and makes at most 100 a day'
   for (let number = 2; number <= 50; number++) assert.equal((await make()).status, 201)
   const { status, body } = await make()
   assert.deepEqual([status, body.code], [409, 'conflict'])
-  assert.match(body.detail, /50 API keys.*Revoke one first/)
+  assert.match(body.detail, /50 API keys.*Replace or revoke one/)
   await assert.rejects(createCredential(parts, 'test', merchantId, 'sandbox'), /50 API keys/)
+  assert.ok(await createCredential(parts, 'cli:test', merchantId, 'sandbox', { isByOperator: true }))
   assert.ok((await createCredential(parts, 'test', merchantId, 'live')).clientId, 'the other mode has its own')
   await database.rows(sql`update credentials set revoked_at = now() where merchant_id = ${uuidOf(merchantId)}`)
-  for (let number = 51; number <= 100; number++) assert.equal((await make()).status, 201)
+  for (let number = 52; number <= 100; number++) assert.equal((await make()).status, 201)
   await database.rows(sql`update credentials set revoked_at = now() where merchant_id = ${uuidOf(merchantId)}`)
   assert.match((await make()).body.detail, /100 API keys in 24 hours/)
+  assert.ok(await createCredential(parts, 'cli:test', merchantId, 'sandbox', { isByOperator: true }))
+})
+
+test('a merchant with 50 API keys can replace one, which works for one day more', async () => {
+  const [merchant, other] = [await addMerchant(database), await addMerchant(database)]
+  const { merchantId } = merchant
+  const { id } = await addMember(database, { role: 'owner', merchantId })
+  const owner = await signedInBrowser(app, database, id)
+  const path = `/merchants/${merchantId}/sandbox/api-keys`
+  for (let number = 2; number <= 50; number++) await createCredential(parts, 'test', merchantId, 'sandbox')
+  assert.equal((await owner.call('POST', path, {})).status, 409)
+  const foreign = await owner.call('POST', path, { replaces: other.headers['client-id'] })
+  assert.deepEqual([foreign.status, foreign.body.code], [404, 'not_found'])
+
+  const replaces = merchant.headers['client-id']
+  const { status, body } = await owner.call('POST', path, { replaces })
+  assert.equal(status, 201)
+  const keys: { clientId: string; expiresAt: string | null }[] = (await owner.call('GET', path)).body.data
+  const ending = keys.filter(({ expiresAt }) => expiresAt !== null)
+  assert.deepEqual(
+    ending.map(({ clientId }) => clientId),
+    [replaces],
+  )
+  assert.ok(Math.abs(Date.parse(ending[0]?.expiresAt ?? '') - Date.now() - 86_400_000) < 60_000)
+  assert.equal((await call(app, 'GET', '/payments/v1/payments', { headers: merchant.headers })).status, 200)
+  const headers = { 'client-id': body.data.clientId, 'client-secret': body.data.clientSecret }
+  assert.equal((await call(app, 'GET', '/payments/v1/payments', { headers })).status, 200)
+  assert.equal((await owner.call('POST', path, {})).status, 409, 'fifty that stay')
 })

@@ -34,6 +34,7 @@ export const credentialCreate: Command = {
       ...(scopes.length > 0 && { scopes }),
       expiresAt: options.text('expires'),
       allowedAddresses: options.texts('allow'),
+      isByOperator: true,
     }
     const credential = await withDatabase((parts) => createCredential(parts, actor(), merchantId, mode, limits))
     print(

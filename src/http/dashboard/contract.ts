@@ -215,6 +215,8 @@ export const ApiKeyRequest = Type.Partial(
     scopes: Type.Array(oneOf(CREDENTIAL_SCOPES)),
     expiresAt: nullable(Type.String({ format: 'moment' })),
     allowedAddresses: Type.Array(text(100)),
+    /** The client-id of a key that ends within 24 hours then. */
+    replaces: text(100),
   }),
 )
 /** The secret is shown once. */

@@ -4,7 +4,7 @@ import { send } from '../api.ts'
 import { Copyable } from '../components/copy.tsx'
 import { useAction, useData } from '../components/data.ts'
 import { Dialog } from '../components/dialog.tsx'
-import { Field, Form, fieldErrors } from '../components/form.tsx'
+import { Field, Form, fieldErrors, SelectField } from '../components/form.tsx'
 import { List } from '../components/list.tsx'
 import { Screen } from '../components/screen.tsx'
 import { Status } from '../components/status.tsx'
@@ -78,7 +78,9 @@ export default function ApiKeysScreen() {
           action: newKey,
         }}
       />
-      {isCreating && <CreateKey path={path} onDone={showKey} onClose={() => setCreating(false)} />}
+      {isCreating && (
+        <CreateKey path={path} keys={keys.data ?? []} onDone={showKey} onClose={() => setCreating(false)} />
+      )}
       {created && <NewKey created={created} onClose={() => setCreated(undefined)} />}
       {revoking && <Revoke path={path} apiKey={revoking} onClose={() => setRevoking(undefined)} />}
     </Screen>
@@ -94,11 +96,12 @@ function KeyStatus({ apiKey: { revokedAt, hasExpired, expiresSoon } }: { apiKey:
 
 interface CreateParts {
   path: string
+  keys: ApiKeys
   onDone: (key: NewApiKey) => void
   onClose: () => void
 }
 
-function CreateKey({ path, onDone, onClose }: CreateParts) {
+function CreateKey({ path, keys, onDone, onClose }: CreateParts) {
   const zone = useZone()
   const { mode, role, may } = useMerchant()
   const isCovered = (scope: Scope) => mode === 'sandbox' || may(NEEDED[scope] ?? 'keys')
@@ -106,12 +109,15 @@ function CreateKey({ path, onDone, onClose }: CreateParts) {
   const [scopes, setScopes] = useState<Scope[]>(offered)
   const [lastDay, setLastDay] = useState('')
   const [addresses, setAddresses] = useState('')
+  const [replaces, setReplaces] = useState('')
+  const working = keys.filter(({ revokedAt, hasExpired }) => !revokedAt && !hasExpired)
   const action = useAction({
     run: () => {
       const request: ApiKeyRequest = {
         scopes,
         expiresAt: startOfDay(lastDay, zone, 1)?.toISOString() ?? null,
         allowedAddresses: addresses.split(/[\s,]+/).filter(Boolean),
+        ...(replaces && { replaces }),
       }
       return send<NewApiKey>('POST', path, request)
     },
@@ -151,6 +157,15 @@ function CreateKey({ path, onDone, onClose }: CreateParts) {
           error={errors.allowedAddresses}
           onText={setAddresses}
         />
+        {working.length > 0 && (
+          <SelectField
+            label="Replaces (optional)"
+            hint="The old key ends after 24 hours."
+            value={replaces}
+            options={[['', 'No key'], ...working.map(({ clientId }) => [clientId, clientId] as const)]}
+            onChange={setReplaces}
+          />
+        )}
       </Form>
     </Dialog>
   )
