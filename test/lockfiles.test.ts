@@ -47,6 +47,13 @@ test('no package has an install script that is not known, and none of them runs'
   assert.deepEqual(scripted.sort(), Object.keys(allowScripts).sort())
   assert.deepEqual(new Set(Object.values(allowScripts)), new Set([false]), 'npm 11 refuses them by name')
   assert.match(read('.npmrc'), /^ignore-scripts=true$/m, 'npm 10 refuses all')
+  const commands = globSync('{,bench/,clients/*/}package.json', { cwd: ROOT, exclude: ['**/node_modules/**'] })
+    .flatMap((file) => Object.values<string>(JSON.parse(read(file)).scripts ?? {}))
+    .flatMap((script) => script.split('&&'))
+    .filter((command) => command.includes('npm ci'))
+  assert.equal(commands.length, 2, 'the reader of scripts works')
+  // npm does not read .npmrc of the root folder in another one.
+  for (const command of commands) assert.match(command, / --ignore-scripts /)
 })
 
 test('Node is a pinned package of its own on each architecture of Linux', () => {
