@@ -150,7 +150,8 @@ test('the image, compose.yaml, the Kubernetes manifests and the systemd unit fit
 test('compose.yaml and the Kubernetes manifests run both roles without privileges, and stop them in time', () => {
   const compose = parse(read('compose.yaml'), { merge: true })
   for (const role of ['api', 'worker']) {
-    const { environment, read_only, tmpfs, cap_drop, security_opt, stop_grace_period } = compose.services[role]
+    const { environment, init, read_only, tmpfs, cap_drop, security_opt, stop_grace_period } = compose.services[role]
+    assert.equal(init, true, 'process 1 of a container survives SIGKILL from inside: the watchdog could not end it')
     assert.equal(environment.ROLE, role)
     assert.deepEqual([read_only, tmpfs, cap_drop], [true, ['/tmp'], ['ALL']], role)
     assert.deepEqual([security_opt, stop_grace_period], [['no-new-privileges:true'], '15s'], role)
