@@ -198,6 +198,9 @@ test('the manifests trust no range of pods, only the ingress controller reaches 
     assert.deepEqual(ports, [{ port: 'http' }])
     for (const peer of from) assert.deepEqual(Object.keys(peer), ['namespaceSelector', 'podSelector'])
   }
+  const forHostNetwork = parse(read('ops/kubernetes/network-policy.yaml').replace(/# (?=- ipBlock:)/, ''))
+  const added = forHostNetwork.spec.ingress[0].from.slice(ingress[0].from.length)
+  assert.deepEqual(added, [{ ipBlock: { cidr: '192.0.2.10/32' } }], 'a controller on hostNetwork can be let in')
 
   const page = read('docs/operations/deployment.md')
   assert.deepEqual(compose.services.api.build.args, ['NODE_IMAGE'])
