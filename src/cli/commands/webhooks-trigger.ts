@@ -98,7 +98,7 @@ const TRIGGERS: Record<AnnouncedType, (play: Scenario) => Promise<void>> = {
   },
   'refund.needs_review': () => {
     throw new OperatorError(
-      'refund.needs_review cannot be triggered in the sandbox: it needs a refund that the provider has not finished after 3 days. ' +
+      'refund.needs_review cannot be triggered in the sandbox: it needs a refund that the provider has not finished in time. ' +
         'Its body is that of refund.successful, with `data.refund.status` "pending" and the reason in `data.refund.needsReview`.',
     )
   },

@@ -33,6 +33,8 @@ export const capabilities: Capabilities = {
   },
   // A temporary account ends an hour after it was made, or after use.
   accountLifetimeSeconds: 3_600,
+  // Up to 15 working days to a card.
+  refundTakesDays: 21,
 }
 
 export const settings: readonly Setting[] = [

@@ -179,6 +179,11 @@ for (const [status, kind] of [
   })
 }
 
+test('a refund to a card may take 15 working days before a person looks at it', () => {
+  const { refundTakesDays = 3 } = flutterwave.capabilities
+  assert.ok(refundTakesDays >= (15 / 5) * 7)
+})
+
 test('a refund is completed only when its disbursement is: what they list later decides', async (t) => {
   const { connection, wanted, odd, takeNotices } = await setUp(t)
   odd.refundStatus = 'completed'
