@@ -218,7 +218,7 @@ if (import.meta.main) {
     recordFigures(report.figures)
   }
   if (part === 'parameters' || isAll) {
-    const { text, failures } = await parameters({ route })
+    const { text, failures } = await parameters({ route, seed })
     process.stdout.write(text)
     failed ||= failures.length > 0
   }

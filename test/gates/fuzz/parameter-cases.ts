@@ -67,12 +67,18 @@ const SHAPES: readonly ((name: string, value: string) => string)[] = [
 
 const UNKNOWN = 'unknown'
 
+const NO_TEXT = '%00'
+/** Above all for all days of a route together: a range that ends with the calendar. */
+const LAST_DAY = '9999-12-31'
+
 export interface ParameterCase {
   method: string
   target: string
   route: string
   /** What was changed: names of parameters. */
   names: string
+  /** Values that have stopped the service before. No run leaves them out. */
+  isKnownKiller?: true
 }
 
 /** Values for the parameters of paths, by the segment before a parameter and its name, or by its name. */
@@ -91,16 +97,24 @@ export function casesOf(route: Route, objects: KnownObjects): ParameterCase[] {
   const cases: ParameterCase[] = [{ ...base, names: 'none', target: goodPath + goodQuery }]
   for (const name of namesInPath(url))
     for (const value of VALUES)
-      cases.push({ ...base, names: `:${name}`, target: pathWith(url, objects, { name, value }) + goodQuery })
+      cases.push({
+        ...{ ...base, names: `:${name}`, target: pathWith(url, objects, { name, value }) + goodQuery },
+        ...(value === NO_TEXT && { isKnownKiller: true }),
+      })
   for (const names of groupsOf(route)) {
     const others = good.filter(([name]) => !names.includes(name))
     // A parameter that no route knows is refused or ignored, whatever it is.
     const values = names.join() === UNKNOWN ? VALUES.slice(0, 10) : VALUES
     for (const [index, value] of values.entries())
-      for (const shape of index % 8 === 0 ? SHAPES : SHAPES.slice(0, 1)) {
+      for (const [place, shape] of SHAPES.entries()) {
+        if (place > 0 && index % 8 !== 0) break
         const changed = names.map((name) => shape(name, value))
-        const query = [...others.map(([name, text]) => `${name}=${text}`), ...changed].join('&')
-        cases.push({ ...base, names: names.join(', '), target: `${goodPath}?${query}` })
+        const pairs = [...others.map(([name, text]) => `${name}=${text}`), ...changed].join('&')
+        const isKnownKiller = place === 0 && (value === NO_TEXT || value === LAST_DAY)
+        cases.push({
+          ...{ ...base, names: names.join(', '), target: `${goodPath}?${pairs}` },
+          ...(isKnownKiller && { isKnownKiller }),
+        })
       }
   }
   return cases
@@ -109,8 +123,13 @@ export function casesOf(route: Route, objects: KnownObjects): ParameterCase[] {
 function groupsOf({ query }: Route): string[][] {
   const names = [...Object.keys(query), UNKNOWN]
   const alike = [...Map.groupBy(names, (name) => JSON.stringify(query[name], withoutTexts)).values()]
-  const groups = [...names.map((name) => [name]), ...alike, names]
+  const days = names.filter((name) => isDay(query[name]))
+  const groups = [...names.map((name) => [name]), ...alike, ...(days.length > 0 ? [days] : []), names]
   return [...new Map(groups.map((group) => [group.join(' '), group])).values()]
+}
+
+function isDay(schema: ParameterSchema | undefined): boolean {
+  return schema?.format === 'day' || schema?.format === 'moment'
 }
 
 const withoutTexts = (key: string, value: unknown) => (key === 'description' || key === 'examples' ? undefined : value)

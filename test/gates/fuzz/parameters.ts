@@ -7,6 +7,7 @@ import { connect } from '../../../src/database/database.ts'
 import { startEmbedded } from '../../../src/database/embedded.ts'
 import type { ServiceProcess } from '../../support/process.ts'
 import { endNow, loopbackOf, startWithin } from '../processes.ts'
+import { newSeed } from '../random.ts'
 import { casesOf, type KnownObjects, type ParameterCase } from './parameter-cases.ts'
 import { makeObjects, makeRoles, type Role } from './parameter-roles.ts'
 import type { Route } from './route-table.ts'
@@ -19,8 +20,10 @@ const MAX_RESTARTS = 5
 const SHARE = 12
 
 export interface ParameterOptions {
-  /** One case of so many. */
+  /** One case of so many, besides those that stopped the service before. */
   every?: number
+  /** Chooses which cases those are. */
+  seed?: number
   /** Only routes whose URL has this text. */
   route?: string | undefined
   concurrency?: number
@@ -36,6 +39,7 @@ export interface ParameterReport {
 /** Extreme and malformed values for each parameter of every route, as each role, to the real program. */
 export async function parameters({
   every = 1,
+  seed = newSeed(),
   route: text = '',
   concurrency = 8,
 }: ParameterOptions = {}): Promise<ParameterReport> {
@@ -59,11 +63,11 @@ export async function parameters({
     const work = [...routes]
     const hand = async () => {
       for (let route = work.shift(); route && !run.isOver; route = work.shift())
-        await sendAll(run, route, roles, { objects, every })
+        await sendAll(run, route, roles, { objects, every, seed })
     }
     await Promise.all(Array.from({ length: concurrency }, hand))
     await run.checkHealth()
-    return reportOf(run, routes, roles.length, (performance.now() - startedAt) / 1_000)
+    return reportOf(run, { seed, routes, roles: roles.length, seconds: (performance.now() - startedAt) / 1_000 })
   } finally {
     await run.end()
     await database.close()
@@ -72,8 +76,8 @@ export async function parameters({
   }
 }
 
-/** The first role that the route admits sends all cases, and each other one a share. */
-async function sendAll(run: Run, route: Route, roles: Role[], { objects, every }: Sending): Promise<void> {
+/** The first role that the route admits sends all cases, and each other one a share. Known killers are no part of a share. */
+async function sendAll(run: Run, route: Route, roles: Role[], { objects, every, seed }: Sending): Promise<void> {
   const [first, ...cases] = casesOf(route, route.method === 'GET' ? objects : withoutObjects(objects))
   let isTaken = false
   for (const [place, { name: role, headers: headersOf }] of roles.entries()) {
@@ -81,9 +85,12 @@ async function sendAll(run: Run, route: Route, roles: Role[], { objects, every }
     if (!first || run.isOver) return
     const status = await run.send({ ...first, role, headers })
     const isAdmitted = status !== 401 && status !== 403
-    const share = every * (isAdmitted && !isTaken ? 1 : SHARE)
+    const isFirst = isAdmitted && !isTaken
+    const share = every * (isFirst ? 1 : SHARE)
     isTaken ||= isAdmitted
-    for (const each of cases.filter((_, index) => (index + place) % share === 0)) {
+    const isSent = ({ isKnownKiller }: ParameterCase, index: number) =>
+      (isFirst && isKnownKiller) || (index + place + seed) % share === 0
+    for (const each of cases.filter(isSent)) {
       if (run.isOver) return
       await run.send({ ...each, role, headers })
     }
@@ -93,6 +100,7 @@ async function sendAll(run: Run, route: Route, roles: Role[], { objects, every }
 interface Sending {
   objects: KnownObjects
   every: number
+  seed: number
 }
 
 /** What a change names must not exist, or the next requests would find nothing. */
@@ -227,11 +235,18 @@ function faultOf(outcome: Outcome): string | undefined {
   return outcome.status >= 500 ? `status ${outcome.status}` : undefined
 }
 
-function reportOf(run: Run, routes: Route[], roles: number, seconds: number): ParameterReport {
+interface Finished {
+  seed: number
+  routes: Route[]
+  roles: number
+  seconds: number
+}
+
+function reportOf(run: Run, { seed, routes, roles, seconds }: Finished): ParameterReport {
   const { requests, failures, statuses, slowestMs } = run
   const counts = [...statuses].sort(([a], [b]) => (a < b ? -1 : 1)).map(([status, count]) => `${status} ×${count}`)
   const text = [
-    'parameters',
+    `parameters, seed ${seed}`,
     '',
     `  routes     ${routes.length}, each as ${roles} roles`,
     `  requests   ${requests} in ${seconds.toFixed(0)} s: ${counts.join('  ')}`,
