@@ -306,5 +306,12 @@ test('a flat notice of a payout is about something else, and not unreadable', as
   }
   const other = { kind: 'notice', reference: null, says: 'other', receipts: [] }
   assert.deepEqual(read({ 'event.type': 'Transfer', transfer }), other)
+  assert.deepEqual(read({ 'event.type': 'TRANSFER', transfer }), other)
   assert.deepEqual(read({ event: 'transfer.completed', 'event.type': 'Transfer', data: transfer }), other)
+  // Their sample of a bill that was paid. Its `tx_ref` is of the bill.
+  const bill = {
+    ...{ customer: '+23490803840303', amount: 500, network: '9MOBILE', tx_ref: 'CF-FLYAPI-20200311081921359990' },
+    ...{ flw_reference: 'BPUSSD1583957963415840', customer_reference: '13588002', status: 'success', reference: null },
+  }
+  assert.deepEqual(read({ event: 'singlebillpayment.status', 'event.type': 'SingleBillPayment', data: bill }), other)
 })

@@ -225,12 +225,16 @@ export function readPaidTransactions(value: unknown): Transaction[] | undefined 
   )
 }
 
+/** Money that the merchant sent, for a bill among others: whatever it names is no order. */
+const PAYOUT: NoticeBody = { about: 'something else', reference: null, transactionId: null, data: undefined }
+
 export function readNoticeBody(body: Buffer, receivedAt: Date): NoticeBody | undefined {
   const json = fields(parseAsText(decode(body)))
   const notice = decodeNotice(json)
   if (!json || !notice) return undefined
   const { event, data, TransactionId: refunded, txRef: reference, id } = notice
   if (event) {
+    if (/^(transfer|singlebillpayment)\./i.test(event)) return PAYOUT
     const about = aboutOf(event)
     const names = decodeNoticeNames(data)
     // `id` of a charge is the transaction's. A refund, a chargeback or a payout has an id of its own.
@@ -239,9 +243,7 @@ export function readNoticeBody(body: Buffer, receivedAt: Date): NoticeBody | und
   }
   if (refunded) return { about: 'refund', reference: null, transactionId: refunded, data: undefined }
   if (!reference) {
-    // A payout: money of the merchant, and of no order.
-    const isPayout = notice['event.type'] === 'Transfer'
-    return isPayout ? { about: 'something else', reference: null, transactionId: null, data: undefined } : undefined
+    return notice['event.type']?.toLowerCase() === 'transfer' ? PAYOUT : undefined
   }
   const { status, currency, amount, charged_amount, createdAt: created_at } = json
   const flat = { id, tx_ref: reference, status, currency, amount, charged_amount, created_at }

@@ -167,6 +167,12 @@ test('a notice about a refund is a reason to list the refunds of its transaction
   }
 })
 
+test('a payout names no order, so that it is ignored', () => {
+  const payout = { amount: 10, transactionReference: 'MFDS|20260620144218|000041', reference: 'ref-17', fee: 20 }
+  for (const type of ['SUCCESSFUL_DISBURSEMENT', 'FAILED_DISBURSEMENT', 'REVERSED_DISBURSEMENT'])
+    assert.deepEqual(read(type, payout), { kind: 'notice', reference: null, says: 'other', receipts: [] }, type)
+})
+
 test('what we have no use for says something else', () => {
   for (const type of ['SETTLEMENT', 'MANDATE_UPDATE', 'SOMETHING_NEW']) {
     const reading = read(type, refunded)

@@ -45,6 +45,8 @@ export function readingOf(notice: MonnifyNotice, receivedAt: Date): NoticeReadin
       if (!transactionReference) return { kind: 'unreadable', because: 'a refund of no transaction' }
       return { kind: 'notice', reference, says: 'refund', receipts: [], transactionId: transactionReference }
     default:
+      // A payout: its references are of the merchant's transfer, and of no order.
+      if (type.endsWith('_DISBURSEMENT')) return { kind: 'notice', reference: null, says: 'other', receipts: [] }
       return { kind: 'notice', reference, says: 'other', receipts: [] }
   }
 }

@@ -141,3 +141,17 @@ test('paystack: a notice whose data is a list is about something else, and not u
   const other = { kind: 'notice', reference: null, says: 'other', receipts: [] }
   assert.deepEqual(connection.readNotice(notices.sign(body, new Date())), other)
 })
+
+test('paystack: a payout names no order, so that it is ignored', async (t) => {
+  const { notices, connection } = await setUp(t)
+  const data = {
+    ...{ amount: 30_000, currency: 'NGN', domain: 'test', id: 37_272_792, reference: '1jhbs3ozmen0k7y5efmw' },
+    ...{ transfer_code: 'TRF_wpl1dem4967avzm', status: 'success', created_at: '2026-10-26T12:28:57.000Z' },
+  }
+  for (const event of ['transfer.success', 'transfer.failed', 'transfer.reversed'])
+    assert.deepEqual(
+      connection.readNotice(notices.sign(Buffer.from(JSON.stringify({ event, data })), new Date())),
+      { kind: 'notice', reference: null, says: 'other', receipts: [] },
+      event,
+    )
+})

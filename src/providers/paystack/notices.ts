@@ -39,6 +39,8 @@ export function readingOf({ event, data }: PaystackNotice, mode: Mode): NoticeRe
     case 'charge.dispute.resolve':
       return returnReading('dispute', readDisputeNotice(data), mode)
     default:
+      // A payout: its reference is of the merchant's transfer, and of no order.
+      if (event.startsWith('transfer.')) return other(null)
       return event.startsWith('refund.')
         ? returnReading('refund', readRefundNotice(data), mode)
         : other(readRefundNotice(data)?.reference ?? readTransaction(data)?.reference ?? null)
