@@ -147,6 +147,13 @@ test('a refund whose body has mistakes is refused, above all one whose amount is
     const { status, body } = await refund(reference, { [field]: 5 })
     assert.deepEqual([status, body.code], [400, 'unknown_field'], field)
   }
+  const unknown = await refund(reference, { value: 100, reason: 'returned', note: 'x' })
+  assert.deepEqual([unknown.status, unknown.body.code], [400, 'unknown_field'])
+  assert.deepEqual(
+    unknown.body.errors.map(({ pointer }: { pointer: string }) => pointer),
+    ['/value', '/note'],
+    'any other field may be the amount',
+  )
   const long = await refund(reference, { amount: 0, reason: 'x'.repeat(201) })
   assert.deepEqual(
     long.body.errors.map(({ pointer }: { pointer: string }) => pointer),

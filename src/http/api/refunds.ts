@@ -11,7 +11,7 @@ import { findRefund, refundsOf } from '../../payments/store/refunds.ts'
 import type { BankAccount } from '../../providers/provider.ts'
 import type { App } from '../server/framework.ts'
 import { IdempotencyHeaders, readIdempotencyKey } from '../server/idempotency.ts'
-import { knownFields, readBody } from '../server/read-body.ts'
+import { type KnownFields, knownFields, readBody } from '../server/read-body.ts'
 import {
   RefundAccountAnswer,
   RefundAnswer,
@@ -25,7 +25,8 @@ import { BODY_PROBLEMS, problems } from './contract/problem.ts'
 import { ref } from './contract/schema.ts'
 import { ownPayment } from './payments.ts'
 
-const REFUND_FIELDS = knownFields(RefundRequest)
+// Without an amount everything is refunded, so an unknown field such as `value` may be the amount.
+const REFUND_FIELDS: KnownFields = { ...knownFields(RefundRequest), isExact: ({ amount }) => amount == null }
 const RETRY_FIELDS = knownFields(RefundRetry)
 
 export function refundRoutes(app: App, parts: PaymentDependencies): void {
@@ -44,7 +45,7 @@ export function refundRoutes(app: App, parts: PaymentDependencies): void {
         operationId: 'refundPayment',
         summary: 'Create a refund',
         description:
-          'Refunds a payment through the provider that took the money. Without a body, or without `amount`, the whole amount that can still be refunded. Some providers cannot send money back to the account that a transfer came from: then `refund_account_required` asks for the customer’s bank account.',
+          'Refunds a payment through the provider that took the money. Without a body, or without `amount`, the whole amount that can still be refunded; a body without `amount` may then have no unknown field. Some providers cannot send money back to the account that a transfer came from: then `refund_account_required` asks for the customer’s bank account.',
         tags: ['Payments'],
         params: PaymentName,
         headers: IdempotencyHeaders,

@@ -3,12 +3,14 @@ import type { Mode } from '../../kernel/mode.ts'
 import { type Mistake, refuse } from '../../kernel/problem.ts'
 import { parseTarget } from '../../outbound/request-target.ts'
 import { User } from '../api/contract/checkout.ts'
-import { misspelledFields } from './unknown-fields.ts'
+import { misspelledFields, unknownFields } from './unknown-fields.ts'
 import { mistakesOf } from './validation-errors.ts'
 
 export interface KnownFields {
   body: string[]
   user: string[]
+  /** Whether every unknown field of this body is refused, not only a likely misspelling. */
+  isExact?(body: Record<string, unknown>): boolean
 }
 
 export function knownFields(schema: { properties: Record<string, unknown> }): KnownFields {
@@ -30,7 +32,7 @@ export function mistakesIn(request: FastifyRequest, known: KnownFields, allowPri
   const { body } = request
   return [
     ...mistakesOf(request.validationError?.validation ?? [], body),
-    ...(isObject(body) ? misspelledFields(body, known.body) : []),
+    ...(isObject(body) ? (known.isExact?.(body) ? unknownFields : misspelledFields)(body, known.body) : []),
     ...(isObject(body) && isObject(body.user) ? misspelledFields(body.user, known.user, '/user') : []),
     ...(isObject(body) ? plainAddresses(body, request.caller.mode) : []),
     ...(isObject(body) && allowPrivate ? privateAddresses(body, (url) => allowPrivate(request.caller.mode, url)) : []),

@@ -75,6 +75,14 @@ export function misspelledFields(body: Record<string, unknown>, known: readonly 
     })
 }
 
+/** Every unknown field, for a body in which an ignored one would change what is done. */
+export function unknownFields(body: Record<string, unknown>, known: readonly string[]): Mistake[] {
+  return Object.keys(body)
+    .filter((field) => !known.includes(field))
+    .slice(0, MAX_FIELDS)
+    .map((field) => unknownField('field', field, known, ''))
+}
+
 export function unknownField(
   kind: 'field' | 'parameter',
   name: string,
