@@ -226,6 +226,7 @@ test('names of the APIs of other providers are refused with our name', async () 
     [{ customer: { email: 'ada@example.com' } }, '/customer', /did you mean `user`/],
     [{ tx_ref: 'ORD-1' }, '/tx_ref', /did you mean `reference`/],
     [{ meta: {} }, '/meta', /did you mean `metadata`/],
+    [{ metadata: { custom_fields: '[]' } }, '/metadata/custom_fields', /a key of `metadata`/],
     [{ metadata: { custom_fields: [] } }, '/metadata/custom_fields', /a key of `metadata`/],
   ]
   for (const [more, pointer, hint] of names) {

@@ -4,7 +4,7 @@ import { type Mistake, refuse } from '../../kernel/problem.ts'
 import { parseTarget } from '../../outbound/request-target.ts'
 import { User } from '../api/contract/checkout.ts'
 import { misspelledFields, unknownFields } from './unknown-fields.ts'
-import { mistakesOf } from './validation-errors.ts'
+import { mistakesOf, NO_CUSTOM_FIELDS } from './validation-errors.ts'
 
 export interface KnownFields {
   body: string[]
@@ -34,6 +34,7 @@ export function mistakesIn(request: FastifyRequest, known: KnownFields, allowPri
     ...mistakesOf(request.validationError?.validation ?? [], body),
     ...(isObject(body) ? (known.isExact?.(body) ? unknownFields : misspelledFields)(body, known.body) : []),
     ...(isObject(body) && isObject(body.user) ? misspelledFields(body.user, known.user, '/user') : []),
+    ...(isObject(body) && isObject(body.metadata) ? customFieldsAsText(body.metadata) : []),
     ...(isObject(body) ? plainAddresses(body, request.caller.mode) : []),
     ...(isObject(body) && allowPrivate ? privateAddresses(body, (url) => allowPrivate(request.caller.mode, url)) : []),
   ]
@@ -41,6 +42,12 @@ export function mistakesIn(request: FastifyRequest, known: KnownFields, allowPri
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Paystack takes its list of custom fields as text, too. Anything else than text is a mistake of the schema. */
+function customFieldsAsText({ custom_fields: fields }: Record<string, unknown>): Mistake[] {
+  if (typeof fields !== 'string') return []
+  return [{ pointer: '/metadata/custom_fields', code: 'unknown_field', message: NO_CUSTOM_FIELDS }]
 }
 
 /** Live mode requires HTTPS. */

@@ -70,7 +70,7 @@ function explain(error: FastifySchemaValidationError, body: unknown): Mistake[] 
 }
 
 /** Of Paystack's API. */
-const NO_CUSTOM_FIELDS =
+export const NO_CUSTOM_FIELDS =
   'There is no field `metadata.custom_fields`; give each custom field as a key of `metadata`, with a string as its value.'
 
 function explainAmount(keyword: string, body: unknown): string {
