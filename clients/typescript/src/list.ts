@@ -26,12 +26,13 @@ export class List<Item> implements AsyncIterable<Item> {
   async *[Symbol.asyncIterator](): AsyncIterator<Item> {
     let page = await this.#read(LARGEST_PAGE)
     yield* page.data
+    const seen = new Set<string>()
     while (page.nextCursor) {
       const cursor = page.nextCursor
+      if (seen.has(cursor)) throw new ManillaError(`The list does not end: its cursor ${cursor} comes again.`)
+      seen.add(cursor)
       page = await this.#read(LARGEST_PAGE, cursor)
       yield* page.data
-      if (page.nextCursor === cursor)
-        throw new ManillaError(`The list does not end: its page after ${cursor} is itself.`)
     }
   }
 }
