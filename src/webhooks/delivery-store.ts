@@ -72,6 +72,7 @@ export async function requeueGivenUp(
         where d.place = ${place} and d.merchant_id = ${uuidOf(merchantId)} and d.mode = ${mode} and d.state in ('exhausted', 'disabled')
           and d.created_at >= ${from} and d.created_at < ${to}
           and (d.endpoint_id is null or exists (select from webhook_endpoints e where e.id = d.endpoint_id and e.enabled))
+        order by d.id
         limit ${limit} for update of d))
     returning id`)
   if (rows.length > 0) tx.notify(DELIVERIES_CHANNEL)

@@ -4,7 +4,8 @@ import { Webhook } from 'standardwebhooks'
 import { listen } from '../../src/database/listen.ts'
 import { sql } from '../../src/database/sql.ts'
 import { DELIVERIES_CHANNEL } from '../../src/events/outbox-store.ts'
-import { newId, uuidOf } from '../../src/kernel/ids.ts'
+import { newId, placeOf, uuidOf } from '../../src/kernel/ids.ts'
+import { requeueGivenUp } from '../../src/webhooks/delivery-store.ts'
 import { purgesOf, retentionJob } from '../../src/worker/retention.ts'
 import { startWorker } from '../../src/worker/worker.ts'
 import {
@@ -500,6 +501,24 @@ test('a redelivery by time sends the exhausted and disabled deliveries of that t
   const wrong = await replay({ from: 'yesterday', To: 'now' })
   assert.deepEqual([wrong.status, codesOf(wrong)], [400, { '/from': 'invalid_format', '/To': 'unknown_field' }])
   assert.equal((await replay({})).status, 400)
+})
+
+test('a redelivery by time begins with the oldest deliveries', async () => {
+  const shop = await service.addShop()
+  const listener = await startListener(takes.with(410))
+  const oldest = await tell(shop, { webhook: listener.url })
+  const newest = await tell(shop, { webhook: listener.url })
+  for (const id of [newest, oldest]) await triedTimes(shop, id, 1)
+  // An index by time would begin with the newest one.
+  await database.rows(sql`
+    update deliveries set created_at = created_at - interval '1 minute' where event_id = ${uuidOf(newest)}`)
+  await database.rows(sql`update deliveries set tries_before = 0 where event_id = ${uuidOf(oldest)}`)
+  const range = { from: new Date(Date.now() - 3_600_000), to: new Date(Date.now() + 60_000), limit: 1 }
+  const scope = { merchantId: shop.merchantId, mode: 'sandbox' as const, place: placeOf(oldest) }
+  listener.answer = takes.well
+  assert.equal(await database.transaction((tx) => requeueGivenUp(tx, scope, range)), 1)
+  assert.equal((await triedTimes(shop, oldest, 2)).state, 'delivered')
+  assert.equal(await stateOf(shop, newest), 'exhausted')
 })
 
 test('deliveries that ended more than ninety days ago are deleted with their tries; their events stay', async () => {
