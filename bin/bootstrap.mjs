@@ -83,7 +83,9 @@ function isDead(owner) {
 
 function install() {
   process.stderr.write('Installing what is missing (once, less than a minute) …\n')
-  const hadTools = Object.values(packagesIn('node_modules/.package-lock.json')).some(({ dev }) => dev)
+  const before = packagesIn('node_modules/.package-lock.json')
+  // Versions that had the package `node` installed the tools for every command: they tell nothing about this clone.
+  const hadTools = !('node_modules/node' in before) && Object.values(before).some(({ dev }) => dev)
   // `npm ci` empties node_modules, also under a service that runs there: tools are added beside what it uses.
   const add = missingPackages('start').length === 0
   const command = add ? ['install', '--no-save'] : ['ci']

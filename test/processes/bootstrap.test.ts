@@ -81,3 +81,12 @@ test('a start installs a package that npm skipped, because its download failed, 
   assert.deepEqual(await present(tools), tools)
   assert.equal(await bootstrap('dev'), '')
 })
+
+test('a start after an upgrade from a version that installed the tools for every command removes them', async () => {
+  const record = join(clone, 'node_modules/.package-lock.json')
+  const old = { packages: { 'node_modules/node': { version: '24.21.0' }, 'node_modules/typescript': { dev: true } } }
+  await writeFile(record, JSON.stringify(old))
+  assert.match(await bootstrap('start'), /^Installing/)
+  assert.deepEqual(await present(production), production)
+  assert.deepEqual(await present(tools), [])
+})
