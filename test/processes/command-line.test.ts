@@ -163,6 +163,15 @@ test('doctor reports a healthy installation as healthy, and that no service answ
   assert.match(out, /– service +none answers at/)
 })
 
+test('doctor warns of a range in TRUST_PROXY that is wider than the addresses of a proxy', async () => {
+  const proxies = '192.0.2.0/24, 10.0.0.0/8, 2001:db8::/64, 2001:db8::/48, 203.0.113.7, 2001:db8::1'
+  const { code, out } = await manilla(['doctor'], { ...env, TRUST_PROXY: proxies })
+  assert.match(out, /– proxies +TRUST_PROXY covers 10\.0\.0\.0\/8, 2001:db8::\/48: /)
+  assert.equal(code, 0, 'a warning')
+  const narrow = await manilla(['doctor'], { ...env, TRUST_PROXY: '192.0.2.0/24' })
+  assert.doesNotMatch(narrow.out, /proxies/)
+})
+
 test('doctor names each defect and its remedy, and exits with 1', async () => {
   const fresh = await createDatabase({ empty: true })
   const cases: [Record<string, string>, RegExp][] = [

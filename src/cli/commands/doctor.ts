@@ -1,4 +1,5 @@
 import { access, constants, stat, statfs } from 'node:fs/promises'
+import { isIP } from 'node:net'
 import pg from 'pg'
 import { type Dependencies, openDependencies, ownDatabase } from '../../compose.ts'
 import { type Config, ConfigError, readConfig } from '../../config.ts'
@@ -62,7 +63,7 @@ async function examine(): Promise<Finding[]> {
       says: config.databaseUrl ? 'DATABASE_URL is set' : 'no DATABASE_URL: the embedded PostgreSQL is used',
     },
   ]
-  findings.push(await dataFolder(config))
+  findings.push(...proxies(config), await dataFolder(config))
   if (!hasDatabase(config)) {
     const says = 'none yet: start the service once, or set DATABASE_URL or DATA_DIR as for the service'
     return [...findings, { what: 'database', ok: false, says }]
@@ -88,6 +89,17 @@ async function examine(): Promise<Finding[]> {
     await parts.close()
   }
   return [...findings, ...(await runningService(config))]
+}
+
+/** A wide range is not a problem where only proxies have its addresses, which cannot be seen from here. */
+function proxies({ trustProxy }: Config): Finding[] {
+  const wide = trustProxy.filter((entry) => {
+    const [address = '', bits] = entry.split('/')
+    return bits !== undefined && Number(bits) < (isIP(address) === 4 ? 24 : 64)
+  })
+  if (wide.length === 0) return []
+  const says = `TRUST_PROXY covers ${wide.join(', ')}: each machine there can pretend another address. Name proxies only`
+  return [{ what: 'proxies', ok: true, isUnknown: true, says }]
 }
 
 /** With a wrong key no process starts. */
