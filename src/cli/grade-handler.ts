@@ -272,6 +272,7 @@ function paidOnSecondAttempt(now: Date, given: string | undefined): PaymentState
       providerReference: id,
       saveCard: false,
       chargedAtOnce: false,
+      byReference: false,
       pageKey: null,
       knownToProvider: true,
       failure: null,

@@ -150,11 +150,12 @@ function assertMayStart(state: PaymentState, { byReference }: PageChoice, now: D
 function startOf(
   { payment }: PaymentState,
   { capabilities }: PaymentOption,
-  { channel, card, saveCard, merchantName }: PageChoice,
+  { channel, card, saveCard, merchantName, byReference = false }: PageChoice,
 ): Start {
   // Without user.id, the provider's page must not offer the last saved card of the e-mail address.
   const chosen = card ?? (payment.user.id === null ? 'new' : undefined)
-  return { capabilities, channel, merchantName, ...(chosen && { card: chosen }), ...(saveCard && { saveCard }) }
+  const start = { capabilities, channel, merchantName, byReference }
+  return { ...start, ...(chosen && { card: chosen }), ...(saveCard && { saveCard }) }
 }
 
 /** Whether the submit confirms this attempt: same card, and not more than the shown price. */

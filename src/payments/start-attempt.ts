@@ -58,6 +58,8 @@ export interface Start {
   saveCard?: boolean
   /** Idempotency key of the submitted form. */
   pageKey?: string
+  /** The page was opened by client-id and reference alone. */
+  byReference?: boolean
   /** The call with an idempotency key that starts the attempt. */
   startedBy?: CallKey | undefined
 }

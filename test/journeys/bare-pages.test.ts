@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Shop, startPaying } from '../support/paying.ts'
+import { CARD } from '../support/simulator.ts'
 import { newVisitor, type Visitor } from '../support/visitor.ts'
 
 const service = await startPaying()
@@ -72,11 +73,9 @@ test('a token of another payment does not make a page one that can cancel', asyn
   assert.equal((await shop.payment(one.id)).status, 'pending')
 })
 
-test('a stranger with a guessed reference cannot use up the attempts of the customer’s link and of the merchant', async () => {
-  const shop = await service.addShop()
-  const { id, url, reference } = await newPayment(shop)
+/** Starts attempts by reference until the page refuses one. */
+async function useUpByReference(shop: Shop, reference: string): Promise<void> {
   const stranger = await openByReference(shop, reference)
-  await stranger.send({ action: 'pay', method: 'bank' })
   const form = { action: 'new-account', token: inputOf(stranger.text, 'token') }
   let last = 0
   for (let tries = 1; tries <= 25 && last !== 409; tries++) {
@@ -84,7 +83,12 @@ test('a stranger with a guessed reference cannot use up the attempts of the cust
     last = (await fetch(stranger.url, { method: 'POST', redirect: 'manual', body })).status
   }
   assert.equal(last, 409, 'the page that was opened by reference has a limit')
+}
 
+test('a stranger with a guessed reference cannot use up the attempts of the customer’s link and of the merchant', async () => {
+  const shop = await service.addShop()
+  const { id, url, reference } = await newPayment(shop)
+  await useUpByReference(shop, reference)
   const customer = newVisitor()
   await customer.go(url)
   await customer.send({ action: 'new-account' })
@@ -97,4 +101,42 @@ test('a stranger with a guessed reference cannot use up the attempts of the cust
   const user = { email: 'ada@example.com' }
   assert.equal((await shop.initialize({ reference, user })).status, 200)
   assert.equal((await shop.payment(id)).attempts.length, 13, '10 of the stranger, then one each')
+})
+
+/** Starts a card attempt on the page, is declined at the provider and comes back. */
+async function beDeclined(shop: Shop, id: string, visitor: Visitor): Promise<void> {
+  await payByCard(visitor)
+  const attempt = (await shop.payment(id)).attempts.at(-1)
+  await shop.call('POST', `/sandbox/gateway/charges/${attempt.providerReference}`, { card: CARD.declined })
+  await visitor.go(`${baseUrl}/return/${attempt.id}`)
+}
+
+async function payByCard(visitor: Visitor): Promise<void> {
+  await visitor.go(Object.assign(new URL(visitor.url), { search: '?method=card' }).href)
+  await visitor.send({ action: 'pay', method: 'card' })
+}
+
+test('a customer who came by the link pays again after a decline, when a stranger has used up the attempts by reference', async () => {
+  const shop = await service.addShop()
+  const { id, url, reference } = await newPayment(shop)
+  await useUpByReference(shop, reference)
+  const customer = newVisitor()
+  await customer.go(url)
+  await beDeclined(shop, id, customer)
+  assert.equal(customer.state, 'failed')
+  assert.doesNotMatch(customer.text, cancelForm, 'a stranger can return from the same page of the provider')
+  assert.equal((await forgeCancel(customer)).status, 403)
+  await payByCard(customer)
+  const { attempts, status } = await shop.payment(id)
+  assert.deepEqual([attempts.length, attempts.at(-1).status, status], [12, 'pending', 'pending'])
+})
+
+test('a page that was opened by reference keeps its limit after a return from the provider', async () => {
+  const shop = await service.addShop()
+  const { id, reference } = await newPayment(shop)
+  const visitor = await openByReference(shop, reference)
+  await beDeclined(shop, id, visitor)
+  await useUpByReference(shop, reference)
+  await payByCard(visitor)
+  assert.equal(visitor.status, 409)
 })

@@ -100,7 +100,7 @@ test('B13: a card is charged and the provider never says so: the return makes it
   between.isSilent = true
   const { status, headers } = await request(`${between.baseUrl}/return/${attempt.id}`, 'GET')
   assert.equal(status, 302)
-  assert.match(String(headers.location), new RegExp(`^${between.baseUrl}/pay/emb_`))
+  assert.match(String(headers.location), new RegExp(`^${between.baseUrl}/pay/emr_`))
   assert.equal((await shop.payment(payment.id)).attempts[0].status, 'processing')
   assert.equal((await shop.initialize({ reference: payment.reference })).body.code, 'attempt_in_progress')
   await nextCheck(between.parts, payment)

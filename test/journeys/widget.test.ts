@@ -345,7 +345,7 @@ test('strict mode does not affect links and returns from the provider', async ()
   const short = await visit(shortURL)
   assert.deepEqual([(await visit(url)).status, short.status, short.headers.location], [200, 302, url])
   const back = await call(app, 'GET', `/return/${attempts[0].id}`)
-  assert.match(String(back.headers.location), /\/pay\/emb_/)
+  assert.match(String(back.headers.location), /\/pay\/emr_/)
   assert.equal((await visit(String(back.headers.location))).status, 200)
 })
 

@@ -76,6 +76,7 @@ export function newAttempt({ payment, attempts }: PaymentState, channel: Attempt
     providerReference: uuidOf(id),
     saveCard: false,
     chargedAtOnce: false,
+    byReference: false,
     pageKey: null,
     knownToProvider: false,
     failure: null,

@@ -15,6 +15,8 @@ const MINUTES_MS = 60_000
 const EMBED: Kind = { prefix: 'emb_', context: 'embed', lifetimeMs: 24 * 60 * MINUTES_MS }
 // Requested with a widget token of the merchant's server, so the customer may cancel.
 const EMBED_BY_TOKEN: Kind = { prefix: 'emt_', context: 'embed by token', lifetimeMs: 24 * 60 * MINUTES_MS }
+// The way back from the provider's page to a payment whose attempt was not started by reference.
+const EMBED_AFTER_RETURN: Kind = { prefix: 'emr_', context: 'embed after return', lifetimeMs: 24 * 60 * MINUTES_MS }
 // Long enough to open the widget on a slow network, too short to be shared.
 const WIDGET_TOKEN: Kind = { prefix: 'wgt_', context: 'widget token', lifetimeMs: 15 * MINUTES_MS }
 
@@ -29,6 +31,14 @@ export function embedId(secrets: SecretBox, paymentId: PaymentId, now: Date): st
 /** The same for a widget that was opened with a valid widget token. */
 export function tokenEmbedId(secrets: SecretBox, paymentId: PaymentId, now: Date): string {
   return seal(secrets, EMBED_BY_TOKEN, paymentId, now).text
+}
+
+/**
+ * The same for a customer who returns from an attempt that was not started by reference. It does not allow cancelling:
+ * a page opened by reference shows the provider's page of such an attempt too, so a stranger can return from it.
+ */
+export function returnEmbedId(secrets: SecretBox, paymentId: PaymentId, now: Date): string {
+  return seal(secrets, EMBED_AFTER_RETURN, paymentId, now).text
 }
 
 /** The payment of an embed id; undefined if the text is invalid or expired. */
@@ -76,6 +86,8 @@ export interface PageAddress {
    * cannot cancel.
    */
   mayCancel: boolean
+  /** Opened by client-id and reference alone: it may start fewer attempts, see MAX_ATTEMPTS_BY_REFERENCE. */
+  byReference: boolean
 }
 
 /** Resolves the id in a page's URL to a payment and to the visitor's permissions. */
@@ -84,10 +96,12 @@ export function pageOf(
   text: string,
 ): PageAddress | undefined {
   const known = parseId('payment', text)
-  if (known) return { id: known, bare: false, mayCancel: true }
+  if (known) return { id: known, bare: false, mayCancel: true, byReference: false }
   const now = clock.now()
   const byToken = unseal(secrets, EMBED_BY_TOKEN, text, now)
-  if (byToken) return { id: byToken, bare: true, mayCancel: true }
+  if (byToken) return { id: byToken, bare: true, mayCancel: true, byReference: false }
+  const returned = unseal(secrets, EMBED_AFTER_RETURN, text, now)
+  if (returned) return { id: returned, bare: true, mayCancel: false, byReference: false }
   const id = readEmbedId(secrets, text, now)
-  return id && { id, bare: true, mayCancel: false }
+  return id && { id, bare: true, mayCancel: false, byReference: true }
 }

@@ -19,7 +19,7 @@ import type { Limits } from '../server/limits.ts'
 import { STATUS, toProblem } from '../server/problems.ts'
 import { customerChecks } from './customer-checks.ts'
 import type { Documents } from './document.ts'
-import { embedId, pageOf } from './embed.ts'
+import { embedId, pageOf, returnEmbedId } from './embed.ts'
 import {
   errorPage,
   framedReturnPage,
@@ -91,7 +91,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
 
   /** Applies a submitted form. The page that is rendered afterwards shows the payment's state. */
   async function act(
-    { address: { bare, mayCancel }, state: before, branding }: FoundPage,
+    { address: { bare, byReference }, state: before, branding }: FoundPage,
     form: URLSearchParams,
   ): Promise<FormResult & { state?: PaymentState }> {
     const { payment } = before
@@ -110,7 +110,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
           ...(method === 'card' && cardFields(form, bare)),
           ...atMost(form),
           ...(action === 'new-account' && { newAccount: true }),
-          byReference: !mayCancel,
+          byReference,
         }
         return { state: await payOnPage(parts, payment, choice) }
       }
@@ -196,7 +196,8 @@ export function pageRoutes(app: App, parts: PageParts): void {
     if (!state) return sendUnknownPayment(request, reply, parts)
     const { payment } = state
     const isOver = payment.status !== 'pending'
-    const page = isOver ? links.payment(payment.id) : embedPage(payment.id)
+    const byReference = state.attempts.some((attempt) => attempt.id === id && attempt.byReference)
+    const page = isOver ? links.payment(payment.id) : embedPage(payment.id, byReference)
     const onwards = (isOver ? returnAddress(payment) : undefined) ?? `${page}${isOver ? '?back=1' : ''}`
     const branding = request.headers['sec-fetch-dest'] === 'iframe' ? await parts.findBranding(payment) : undefined
     if (!branding) return reply.headers(NO_STORE).redirect(onwards, 302)
@@ -208,8 +209,9 @@ export function pageRoutes(app: App, parts: PageParts): void {
    * The page of a pending payment for a returning customer. An embed id, because the customer may have known the
    * reference only, and the link would show saved cards.
    */
-  function embedPage(id: PaymentId): string {
-    return new URL(embedId(parts.secrets, id, parts.clock.now()), links.payment(id)).href
+  function embedPage(id: PaymentId, byReference: boolean): string {
+    const embed = byReference ? embedId : returnEmbedId
+    return new URL(embed(parts.secrets, id, parts.clock.now()), links.payment(id)).href
   }
 }
 

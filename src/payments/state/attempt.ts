@@ -46,6 +46,8 @@ export interface Attempt {
   chargedAtOnce: boolean
   /** Idempotency key of the form that started it, or confirmed the charge of its saved card. */
   pageKey: string | null
+  /** Started on a page that was opened by client-id and reference alone, which are public. */
+  byReference: boolean
   /** An answer or notice of the provider has proved that it knows the order. */
   knownToProvider: boolean
   failure: Failure | null

@@ -13,6 +13,7 @@ interface AttemptStart {
   chargedAtOnce: boolean
   saveCard?: boolean
   pageKey?: string | undefined
+  byReference?: boolean
 }
 
 /** Our name of the order at the provider. */
@@ -21,7 +22,7 @@ export const orderReferenceOf = (id: AttemptId) => uuidOf(id).replaceAll('-', ''
 /** A new attempt, before its provider is called. */
 export function newAttempt(
   { payment, attempts }: PaymentState,
-  { capabilities, channel, account, chargedAtOnce, saveCard = false, pageKey }: AttemptStart,
+  { capabilities, channel, account, chargedAtOnce, saveCard = false, pageKey, byReference = false }: AttemptStart,
   now: Date,
 ): Attempt {
   const { place } = payment
@@ -51,6 +52,7 @@ export function newAttempt(
     saveCard,
     chargedAtOnce,
     pageKey: pageKey ?? null,
+    byReference,
     knownToProvider: false,
     failure: null,
     failedTryId: null,

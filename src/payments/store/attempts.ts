@@ -20,7 +20,7 @@ export const ATTEMPT_COLUMNS = new Fixed(`
   a.instructions_expire_at as a_instructions_expire_at, a.said_paid as a_said_paid, a.needs_review as a_needs_review, a.reviewed as a_reviewed,
   a.created_at as a_created_at, a.asked_at as a_asked_at, a.resolved_at as a_resolved_at, a.next_check_at as a_next_check_at,
   a.checks as a_checks, a.watched_since as a_watched_since, a.missing_in_a_row as a_missing_in_a_row, a.active_at as a_active_at,
-  a.known_to_provider as a_known_to_provider, a.page_key as a_page_key`)
+  a.known_to_provider as a_known_to_provider, a.page_key as a_page_key, a.by_reference as a_by_reference`)
 
 export interface AttemptRow {
   a_place: number
@@ -63,6 +63,7 @@ export interface AttemptRow {
   a_active_at: Date | null
   a_known_to_provider: boolean
   a_page_key: string | null
+  a_by_reference: boolean
 }
 
 export function attemptOf(row: AttemptRow): Attempt {
@@ -92,6 +93,7 @@ export function attemptOf(row: AttemptRow): Attempt {
     chargedAtOnce: row.a_charged_at_once,
     knownToProvider: row.a_known_to_provider,
     pageKey: row.a_page_key,
+    byReference: row.a_by_reference,
     failure: row.a_failure,
     failedTryId: row.a_failed_try_id,
     instructions: row.a_instructions,
@@ -124,13 +126,13 @@ export async function findAttempt(db: Queries, id: AttemptId): Promise<Attempt |
 export function insertAttempt(tx: Writes, attempt: Attempt): void {
   tx.write(sql`
     insert into attempts (place, id, payment_id, merchant_id, mode, number, reference, provider, account, channel, status, currency,
-                          amount_charged, fee, order_reference, provider_reference, save_card, charged_at_once, page_key, created_at,
-                          watched_since, next_check_at)
+                          amount_charged, fee, order_reference, provider_reference, save_card, charged_at_once, page_key, by_reference,
+                          created_at, watched_since, next_check_at)
     values (${attempt.place}, ${uuidOf(attempt.id)}, ${uuidOf(attempt.paymentId)}, ${uuidOf(attempt.merchantId)}, ${attempt.mode},
             ${attempt.number}, ${attempt.reference}, ${attempt.provider}, ${attempt.account}, ${attempt.channel}, ${attempt.status},
             ${attempt.currency}, ${attempt.amountCharged}, ${attempt.fee}, ${attempt.orderReference}, ${attempt.providerReference},
-            ${attempt.saveCard}, ${attempt.chargedAtOnce}, ${attempt.pageKey}, ${attempt.createdAt}, ${attempt.checks.since},
-            ${attempt.checks.nextAt})`)
+            ${attempt.saveCard}, ${attempt.chargedAtOnce}, ${attempt.pageKey}, ${attempt.byReference}, ${attempt.createdAt},
+            ${attempt.checks.since}, ${attempt.checks.nextAt})`)
 }
 
 /** Also releases the lease of a check. */
