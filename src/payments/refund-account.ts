@@ -1,4 +1,4 @@
-import type { PaymentId } from '../kernel/ids.ts'
+import type { AttemptId, PaymentId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Bank, BanksAnswer } from '../providers/provider.ts'
 import { askProvider } from './call-provider.ts'
@@ -9,14 +9,20 @@ import { isWaitingForAccount } from './state/refund.ts'
 import { findPaymentStateById } from './store/payment-states.ts'
 import { refundsOf } from './store/refunds.ts'
 
-/** Whether a refund of the payment needs the customer's bank account, and the banks that the provider lists. */
+/**
+ * Whether a refund of the payment needs the customer's bank account, and the banks that the provider lists. `attemptId`: the attempt
+ * whose money goes back, for money that did not pay the payment.
+ */
 export async function refundAccountOf(
   deps: PaymentDependencies,
   id: PaymentId,
+  attemptId?: AttemptId,
 ): Promise<{ needed: boolean; provider: string; banks: Bank[] }> {
   const state = await findPaymentStateById(deps.database, id)
   const paid = state?.attempts.filter(({ amountReceived }) => amountReceived > 0) ?? []
-  const attempt = paid.find(({ status }) => status === 'successful') ?? paid.at(-1)
+  const attempt = attemptId
+    ? paid.find((each) => each.id === attemptId)
+    : (paid.find(({ status }) => status === 'successful') ?? paid.at(-1))
   if (!attempt) throw new Problem('payment_not_completed', 'Nothing was paid yet, so there is nothing to refund.')
   const { name, refundNeedsAccount = [] } = capabilitiesOf(deps, attempt)
   const needed = refundNeedsAccount.includes(attempt.channel)

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
+import { newId } from '../../src/kernel/ids.ts'
 import { fakeMonnify, startFakeMonnify } from '../fakes/monnify/fake.ts'
 import { startFakePaystack } from '../fakes/paystack/fake.ts'
 import { eventually } from '../support/paying.ts'
-import { becomes, payByCard } from '../support/provider-journey.ts'
+import { becomes, openTheirs, payByCard } from '../support/provider-journey.ts'
 import { type At, startProviderWorld } from '../support/provider-world.ts'
 
 const world = await startProviderWorld()
@@ -187,4 +188,33 @@ test('an account that comes while another one is refused is sent next, and why o
     ({ refunds }) => refunds[0].needsReview === null,
   )
   await assertForgotten()
+})
+
+test('a return of surplus asks for the account that its own attempt needs, not the one that paid', async () => {
+  const { shop, fake, orderOf, payment, pump } = monnify
+  const { reference, url } = await monnify.checkout()
+  assert.equal((await monnify.initialize({ provider: 'monnify-virtual-bank-account', reference })).status, 200)
+  const order = await orderOf(reference)
+  const { amountToTransfer } = (await payment(reference)).attempts[0].instructions
+  await openTheirs(monnify, `${url}?method=card`)
+  await fake.customer.payByCard(await orderOf(reference), { save: false })
+  await pump()
+  await becomes(monnify, reference, 'successful')
+  await fake.customer.transfer?.(order, amountToTransfer)
+  await pump()
+  await eventually(
+    () => payment(reference),
+    ({ attempts }) => attempts[0].amountReceived === amountToTransfer,
+  )
+
+  const [surplus, paid] = (await payment(reference)).attempts
+  const ask = async (query: string) => {
+    const path = `/payments/v1/payments/${reference}/refund-account${query}`
+    const { status, body } = await shop.call('GET', path)
+    return [status, body.data?.needed ?? body.code, body.data?.banks.length]
+  }
+  assert.deepEqual(await ask(''), [200, false, 0])
+  assert.deepEqual(await ask(`?attempt=${paid.id}`), [200, false, 0])
+  assert.deepEqual(await ask(`?attempt=${surplus.id}`), [200, true, 2])
+  assert.deepEqual(await ask(`?attempt=${newId('attempt', new Date(), shop.place)}`), [404, 'not_found', undefined])
 })

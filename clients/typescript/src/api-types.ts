@@ -560,6 +560,10 @@ export interface Operations {
     }
   }
   getRefundAccount: {
+    query: {
+      /** The `att_` id of an attempt of this payment, to return surplus or other money that did not pay it. Default: the attempt that paid. */
+      attempt?: string
+    }
     answer: {
       data: RefundAccount
     }

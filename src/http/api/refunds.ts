@@ -14,6 +14,7 @@ import { IdempotencyHeaders, readIdempotencyKey } from '../server/idempotency.ts
 import { type KnownFields, knownFields, readBody } from '../server/read-body.ts'
 import {
   RefundAccountAnswer,
+  RefundAccountQuery,
   RefundAnswer,
   RefundId as RefundParams,
   RefundRequest,
@@ -163,12 +164,16 @@ export function refundRoutes(app: App, parts: PaymentDependencies): void {
           'Whether a refund of this payment needs the customer’s bank account, and the banks to choose from.',
         tags: ['Payments'],
         params: PaymentName,
-        response: { 200: RefundAccountAnswer, ...problems('not_found', 'payment_not_completed') },
+        querystring: RefundAccountQuery,
+        response: { 200: RefundAccountAnswer, ...problems('invalid_request', 'not_found', 'payment_not_completed') },
       },
     },
     async (request) => {
-      const { payment } = await ownPayment(database, request.caller, request.params.reference)
-      return { data: await refundAccountOf(parts, payment.id) }
+      const { payment, attempts } = await ownPayment(database, request.caller, request.params.reference)
+      const wanted = request.query.attempt
+      const attempt = attempts.find(({ id }) => id === wanted)
+      if (wanted !== undefined && !attempt) throw new Problem('not_found', 'This payment has no attempt with this id.')
+      return { data: await refundAccountOf(parts, payment.id, attempt?.id) }
     },
   )
 

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { send } from '../api.ts'
+import { query, send } from '../api.ts'
 import type { Refund, RefundAccount } from '../payment-answers.ts'
 import { useMerchant } from '../session.ts'
 import { useAction, useData } from './data.ts'
@@ -24,6 +24,8 @@ export function useAccountFields() {
 interface AccountParts extends ReturnType<typeof useAccountFields> {
   /** The path of the payment. */
   path: string
+  /** The attempt whose money goes back; default: the one that paid. */
+  attempt?: string | undefined
   error: Error | null
   /** Only if a refund of the payment needs an account. */
   ifNeeded?: boolean
@@ -31,8 +33,8 @@ interface AccountParts extends ReturnType<typeof useAccountFields> {
 }
 
 /** Asks for the customer's bank account: the bank from the provider's list, or else its code. */
-export function BankAccountFields({ path, account, set, error, ifNeeded, onChange }: AccountParts) {
-  const { data } = useData<RefundAccount>(`${path}/refund-account`)
+export function BankAccountFields({ path, attempt, account, set, error, ifNeeded, onChange }: AccountParts) {
+  const { data } = useData<RefundAccount>(`${path}/refund-account${query({ attempt })}`)
   if (!data || (ifNeeded && !data.needed)) return null
   const errors = fieldErrors(error)
   const change = (changes: Partial<AccountFields>) => {

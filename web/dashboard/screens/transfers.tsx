@@ -286,7 +286,13 @@ function ReturnDialog(parts: DialogParts) {
           />
         )}
         {!isByHand && payment && (
-          <BankAccountFields path={merchant.api(`/payments/${payment}`)} {...fields} error={action.error} ifNeeded />
+          <BankAccountFields
+            path={merchant.api(`/payments/${payment}`)}
+            attempt={kind === 'late' ? undefined : transfer.id} // the line of a late payment has the payment's id
+            {...fields}
+            error={action.error}
+            ifNeeded
+          />
         )}
         <NoteField value={note} error={errors.note} onText={setNote} />
       </Form>

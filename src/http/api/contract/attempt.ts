@@ -169,6 +169,16 @@ export const RefundAccount = Type.Object(
     examples: [{ needed: true, provider: attemptExample.provider, banks: [{ code: '044', name: 'Access Bank' }] }],
   },
 )
+export const RefundAccountQuery = Type.Object({
+  attempt: Type.Optional(
+    Type.String({
+      maxLength: 64,
+      description:
+        'The `att_` id of an attempt of this payment, to return surplus or other money that did not pay it. Default: the attempt that paid.',
+    }),
+  ),
+})
+
 export const RefundAccountAnswer = dataOf(ref(RefundAccount))
 
 export const Refund = Type.Object(
