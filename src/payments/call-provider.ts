@@ -66,7 +66,8 @@ export async function askProvider<Answer extends { kind: string }>(
     answer = { kind: 'unknown', because, ...(!isConnected && { neverSent: true }) }
   }
   const tookMs = performance.now() - start
-  if (isStart || !isRefusedCheck(answer)) {
+  // The list of banks is only shown to a person, and it may fail while payments work: it says nothing about their health.
+  if (call !== 'list banks' && (isStart || !isRefusedCheck(answer))) {
     const refusedStart = answer.kind === 'declined' && (call === 'start card' || call === 'open account')
     const result = answer.kind === 'unknown' || refusedStart ? 'failed' : 'succeeded'
     deps.providers.recordResult(attempt, provider, result)

@@ -218,3 +218,22 @@ test('a return of surplus asks for the account that its own attempt needs, not t
   assert.deepEqual(await ask(`?attempt=${surplus.id}`), [200, true, 2])
   assert.deepEqual(await ask(`?attempt=${newId('attempt', new Date(), shop.place)}`), [404, 'not_found', undefined])
 })
+
+test('a list of banks that fails does not make the provider unhealthy', async () => {
+  const { shop, fake } = monnify
+  const owner = { merchantId: shop.merchantId, mode: 'sandbox' as const }
+  const reference = await payByTransfer(monnify)
+  let asked = 0
+  fake.upstream.trouble = ({ path }) => {
+    if (!path.includes('/banks')) return undefined
+    asked++
+    return 'reset before the work'
+  }
+  for (let times = 0; times < 5; times++) {
+    const { status, body } = await shop.call('GET', `/payments/v1/payments/${reference}/refund-account`)
+    assert.deepEqual([status, body.data.banks], [200, []])
+  }
+  fake.upstream.trouble = undefined
+  assert.ok(asked >= 3)
+  assert.equal(world.parts.providers.isHealthy(owner, 'monnify'), true)
+})
