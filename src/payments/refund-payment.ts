@@ -14,6 +14,7 @@ import { type Change, decide, type PaymentState } from './state/payment-state.ts
 import {
   assertAccountFits,
   assertNotRepeated,
+  daysOf,
   newRefund,
   nextRefundTry,
   planRefund,
@@ -245,12 +246,14 @@ function recordOutcome(
       if (!refund) throw new Error(`refund ${wanted.id} not found`)
       if (refund.status !== 'pending') return refund
       const now = deps.clock.now()
-      const after = afterOutcome(refund, outcome, now, sealed !== null)
+      const attempt = before.attempts.find(({ id }) => id === refund.attemptId)
+      const days = daysOf(deps.providers.find(attempt?.provider ?? '')?.capabilities ?? {})
+      const after = afterOutcome(refund, outcome, { days, now, hadAccount: sealed !== null })
       if (after.status === 'pending') {
         if (locked?.lease !== lease.token) return refund // another process sends it now
         // An account that came while this try was under way is sent at once.
         const isSent = sealed !== null && locked.sealedAccount?.equals(sealed) === true
-        saveUnanswered(tx, after, isSent || locked.sealedAccount === null ? nextRefundTry(after, now) : now)
+        saveUnanswered(tx, after, isSent || locked.sealedAccount === null ? nextRefundTry(after, days, now) : now)
         if (isSent && outcome.kind === 'pending') forgetRefundAccount(tx, after.id)
         if (after.needsReview === null || after.needsReview === refund.needsReview) return after
       } else saveResolved(tx, after)
@@ -268,7 +271,11 @@ function recordOutcome(
   })
 }
 
-function afterOutcome(refund: Refund, outcome: RefundOutcome, now: Date, hadAccount: boolean): Refund {
+function afterOutcome(
+  refund: Refund,
+  outcome: RefundOutcome,
+  { days, now, hadAccount }: { days: number; now: Date; hadAccount: boolean },
+): Refund {
   switch (outcome.kind) {
     case 'refunded':
       return {
@@ -280,14 +287,17 @@ function afterOutcome(refund: Refund, outcome: RefundOutcome, now: Date, hadAcco
       return { ...refund, ...{ status: 'failed', failure: outcome.because, needsReview: null, resolvedAt: now } }
     default: {
       const wasSent = !('neverSent' in outcome && outcome.neverSent)
+      const tookAccount = hadAccount && outcome.kind === 'pending' && outcome.needsAccount === undefined
       return reviewedIfLate(
         {
           ...refund,
+          accountTakenAt: tookAccount ? now : refund.accountTakenAt,
           tries: refund.tries + (wasSent ? 1 : 0), // a request that was never sent is not a try, so the retry is soon
           providerRefundId: 'refundId' in outcome ? outcome.refundId : refund.providerRefundId,
           needsReview:
             outcome.kind === 'pending' ? reviewAfter(refund, outcome.needsAccount, hadAccount) : refund.needsReview,
         },
+        days,
         now,
       )
     }

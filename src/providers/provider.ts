@@ -71,7 +71,7 @@ export interface Capabilities {
   accountLifetimeSeconds: number
   /** Channels whose refunds need the customer's bank account: the provider cannot send the money back to where it came from. */
   refundNeedsAccount?: Channel[]
-  /** Within how many days a refund is finished; absent: 3. A person looks at one that takes longer. */
+  /** How many days a refund takes at most, until a person should look at it. Default: 3. */
   refundTakesDays?: number
   /** How long to wait for an answer of one that is known to be quick; absent: as long as for any. */
   answersWithinMs?: number

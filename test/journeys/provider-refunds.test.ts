@@ -12,9 +12,10 @@ import { sendDueRefunds } from '../../src/payments/refund-payment.ts'
 import { checkAttempt } from '../../src/payments/settle-attempt.ts'
 import { refundReference } from '../../src/payments/state/refund.ts'
 import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
+import { findRefund, sealAccount } from '../../src/payments/store/refunds.ts'
 import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
 import { signNotice } from '../../src/providers/gateway/simulator/notices.ts'
-import type { Connection, ListedRefund, Providers } from '../../src/providers/provider.ts'
+import type { Connection, ListedRefund, Provider, Providers, RefundOutcome } from '../../src/providers/provider.ts'
 import { eventually, request, type Shop, startPaying } from '../support/paying.ts'
 import { letPass, noticeAbout, noticesAbout, recordAt } from '../support/payment-records.ts'
 import {
@@ -227,6 +228,34 @@ test('more than was received is never recorded as returned; the attempt needs re
   const reviews = await database.rows(sql`
     select from events where payment_id = ${uuidOf(payment.id as PaymentId)} and type = 'attempt.needs_review'`)
   assert.equal(reviews.length, 1)
+})
+
+test('a refund has the days that its provider takes, counted from when it took the customer’s account', async () => {
+  const shop = await service.addShop()
+  const payment = await paid(shop)
+  await database.rows(sql`update refunds set due_at = null where status = 'pending'`) // those of other tests
+  const id = await pendingRefund(payment, 300_000)
+  const answering = (answer: RefundOutcome) => {
+    const provider = parts.providers.find('gateway') as Provider
+    const slow = { ...provider, capabilities: { ...provider.capabilities, refundTakesDays: 21 } }
+    const deps = withProvider({ refund: async () => answer })
+    return { ...deps, providers: { ...deps.providers, find: () => slow } }
+  }
+  const waits: RefundOutcome = { kind: 'pending', refundId: 'r-1', needsAccount: 'which account?' }
+  const sendAfter = async (days: number, answer: RefundOutcome) => {
+    await letPass(database, payment, days * DAY)
+    await sendDueRefunds(answering(answer), 100)
+    return (await findRefund(database, { ...shop, mode: 'sandbox' }, id))?.needsReview
+  }
+  const pending: RefundOutcome = { kind: 'pending', refundId: 'r-1' }
+  assert.equal(await sendAfter(4, pending), null)
+  assert.match((await sendAfter(18, waits)) ?? '', /^refund_needs_account/)
+  const account = { accountNumber: '0690000031', bankCode: '058' }
+  await database.rows(sql`
+    update refunds set sealed_account = ${sealAccount(parts.secrets, id, account)}, due_at = now() where id = ${uuidOf(id)}`)
+  assert.equal(await sendAfter(0, pending), null, 'the 21 days begin')
+  assert.equal(await sendAfter(20, pending), null)
+  assert.match((await sendAfter(1, pending)) ?? '', /^refund_unfinished: .* within 21 days/)
 })
 
 test('a refund that is not finished within 3 days needs review, is announced once and retried daily', async () => {

@@ -77,7 +77,9 @@ export async function letPass(database: Database, payment: { id: string }, secon
     update payments set created_at = created_at - past, expires_at = expires_at - past, provider_asked_at = provider_asked_at - past
       from make_interval(secs => ${seconds}) as past where id = ${id}`)
   await database.rows(sql`
-    update refunds set due_at = due_at - past, leased_until = leased_until - past, created_at = created_at - past from make_interval(secs => ${seconds}) as past where payment_id = ${id}`)
+    update refunds set due_at = due_at - past, leased_until = leased_until - past, created_at = created_at - past,
+           account_taken_at = account_taken_at - past
+      from make_interval(secs => ${seconds}) as past where payment_id = ${id}`)
 }
 
 /** Expires the stored instructions of every attempt; they can still be paid at the provider. The next initialize starts another attempt. */

@@ -302,7 +302,7 @@ export interface Refund {
   status: 'pending' | 'successful' | 'failed'
   reason: string | null
   failure: string | null
-  /** Why a person must check this refund. `refund_unfinished: …`: the provider has not finished it within 3 days (21 days at Flutterwave). `refund_needs_account: …`: the provider waits for the customer’s bank account, see `POST /refunds/{id}/retry`. */
+  /** Why a person must check this refund. `refund_unfinished: …`: the provider has not finished it in time (3 days, longer for some providers). `refund_needs_account: …`: the provider waits for the customer’s bank account, see `POST /refunds/{id}/retry`. */
   needsReview: string | null
   createdAt: string
   resolvedAt: string | null

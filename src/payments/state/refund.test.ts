@@ -34,6 +34,7 @@ function refundOf({ payment }: PaymentState, attempt: Attempt, changes: Partial<
     tries: 0,
     needsReview: null,
     createdAt: START,
+    accountTakenAt: null,
     resolvedAt: null,
     ...changes,
   }

@@ -24,6 +24,8 @@ export interface Refund {
   /** Why a person has to review it; null if no review is needed. */
   needsReview: string | null
   createdAt: Date
+  /** When the provider took the customer's bank account. Null: it has none. */
+  accountTakenAt: Date | null
   resolvedAt: Date | null
 }
 
@@ -56,6 +58,7 @@ export function newRefund(payment: Payment, wanted: WantedRefund, now: Date): Re
     tries: 0,
     needsReview: null,
     createdAt: now,
+    accountTakenAt: null,
     resolvedAt: isDone ? now : null,
   }
 }
@@ -202,19 +205,24 @@ const SECOND = 1_000
 const DAY = 86_400 * SECOND
 const RETRY_AFTER = [10 * SECOND, 60 * SECOND, 600 * SECOND, 3_600 * SECOND, 21_600 * SECOND]
 
-const FINISHES_WITHIN_MS = 3 * DAY
+const DEFAULT_DAYS = 3
 
-const isLate = ({ createdAt }: Refund, now: Date) => now.getTime() - createdAt.getTime() >= FINISHES_WITHIN_MS
+/** Days in which the provider finishes a refund. */
+export const daysOf = ({ refundTakesDays = DEFAULT_DAYS }: Pick<Capabilities, 'refundTakesDays'>) => refundTakesDays
 
-/** When a refund without a final answer is tried again: exponential backoff, and once a day after three days. */
-export function nextRefundTry(refund: Refund, now: Date): Date {
+/** Counted from when the provider had all that it needs. */
+const isLate = ({ createdAt, accountTakenAt }: Refund, days: number, now: Date) =>
+  now.getTime() - (accountTakenAt ?? createdAt).getTime() >= days * DAY
+
+/** When a refund without a final answer is tried again: exponential backoff, and once a day when it is late. */
+export function nextRefundTry(refund: Refund, days: number, now: Date): Date {
   const wait = RETRY_AFTER[Math.min(Math.max(refund.tries, 1), RETRY_AFTER.length) - 1] as number
-  return new Date(now.getTime() + (isLate(refund, now) ? DAY : wait))
+  return new Date(now.getTime() + (isLate(refund, days, now) ? DAY : wait))
 }
 
-/** A refund without a final answer needs review after three days. */
-export function reviewedIfLate(refund: Refund, now: Date): Refund {
-  if (!isLate(refund, now)) return refund
-  const needsReview = refund.needsReview ?? 'refund_unfinished: the provider has not finished it within 3 days.'
+/** A refund without a final answer needs review after the days that its provider takes. */
+export function reviewedIfLate(refund: Refund, days: number, now: Date): Refund {
+  if (!isLate(refund, days, now)) return refund
+  const needsReview = refund.needsReview ?? `refund_unfinished: the provider has not finished it within ${days} days.`
   return { ...refund, needsReview }
 }

@@ -13,7 +13,7 @@ import type { Refund, RefundKind } from '../state/refund.ts'
 
 const COLUMNS =
   new Fixed(`r.place, r.id, r.payment_id, r.attempt_id, r.amount, r.currency, r.kind, r.counted, r.status, r.reason, r.failure,
-  r.provider_refund_id, r.transaction_ids, r.tries, r.needs_review, r.created_at, r.resolved_at`)
+  r.provider_refund_id, r.transaction_ids, r.tries, r.needs_review, r.created_at, r.account_taken_at, r.resolved_at`)
 
 interface RefundRow {
   place: number
@@ -32,6 +32,7 @@ interface RefundRow {
   tries: number
   needs_review: string | null
   created_at: Date
+  account_taken_at: Date | null
   resolved_at: Date | null
 }
 
@@ -53,6 +54,7 @@ function refundOf(row: RefundRow): Refund {
     tries: row.tries,
     needsReview: row.needs_review,
     createdAt: row.created_at,
+    accountTakenAt: row.account_taken_at,
     resolvedAt: row.resolved_at,
   }
 }
@@ -205,7 +207,7 @@ export function forgetRefundAccount(tx: Writes, id: RefundId): void {
 export function saveUnanswered(tx: Writes, refund: Refund, dueAt: Date): void {
   tx.write(sql`
     update refunds set provider_refund_id = ${refund.providerRefundId}, tries = ${refund.tries}, needs_review = ${refund.needsReview},
-           due_at = ${dueAt}, leased_until = '-infinity'
+           account_taken_at = ${refund.accountTakenAt}, due_at = ${dueAt}, leased_until = '-infinity'
      where place = ${placeOf(refund.id)} and id = ${uuidOf(refund.id)}`)
 }
 

@@ -79,7 +79,7 @@ const EVENTS: Record<AnnouncedType, WebhookEvent> = {
   'refund.needs_review': {
     summary: 'Refund needs review',
     description:
-      'The provider has not finished the refund within 3 days (21 days at Flutterwave), or waits for the customer’s bank account: `needsReview` says which.',
+      'The provider has not finished the refund in time (3 days, longer for some providers), or waits for the customer’s bank account: `needsReview` says which.',
     data: {
       attempt,
       refund: { ...refundExample, status: 'pending', resolvedAt: null, needsReview: 'pending for 3 days' },

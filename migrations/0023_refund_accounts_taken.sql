@@ -1,0 +1,2 @@
+-- When the provider took the customer's bank account that it had waited for. The time in which it should finish the refund begins then.
+alter table refunds add column account_taken_at timestamptz;
