@@ -1,2 +1,3 @@
--- When the provider took the customer's bank account that it had waited for. The time in which it should finish the refund begins then.
+-- When the provider took the customer's bank account that it had waited for. The days in which it should
+-- finish the refund begin then.
 alter table refunds add column account_taken_at timestamptz;

@@ -66,7 +66,7 @@ export async function askProvider<Answer extends { kind: string }>(
     answer = { kind: 'unknown', because, ...(!isConnected && { neverSent: true }) }
   }
   const tookMs = performance.now() - start
-  // The list of banks is only shown to a person, and it may fail while payments work: it says nothing about their health.
+  // The list of banks may fail while payments work, so it says nothing about the provider's health.
   if (call !== 'list banks' && (isStart || !isRefusedCheck(answer))) {
     const refusedStart = answer.kind === 'declined' && (call === 'start card' || call === 'open account')
     const result = answer.kind === 'unknown' || refusedStart ? 'failed' : 'succeeded'
