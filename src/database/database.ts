@@ -257,13 +257,17 @@ async function runTransaction<Result>(
   const notified: Notification[] = []
   const writes: Statement[] = []
   let committed: Promise<pg.QueryResult> | undefined
+  /** The connection is about to serve others: what is still asked for would be part of their transactions, or of none. */
+  let isOver = false
   /** The cause of all others: after an error, PostgreSQL answers 25P02 to each statement that was sent with it. */
   let firstError: unknown
   const rows = async <Row>(statement: Statement) => {
     if (committed) throw new Error('the commit has been sent')
+    if (isOver) throw new Error('the transaction is over')
     STATEMENT_SENT.publish(statement)
     const answer = client.send(statement)
     answer.catch((error) => (firstError ??= error))
+    await begun // answered before
     return (await answer).rows as Row[]
   }
   const lastRows = async <Row>(statement: Statement) => {
@@ -278,11 +282,14 @@ async function runTransaction<Result>(
   const row = async <Row>(statement: Statement) => (await rows<Row>(statement))[0]
   const write = (statement: Statement) => void writes.push(statement)
   const begun = client.send('begin')
-  begun.catch(ignore) // the first statement fails, too
+  begun.catch(ignore) // it is awaited with the first statement
   let result: Result
   try {
     result = await work({ inTransaction: true, rows, row, write, notify, last })
+    await begun // without it, each write would be committed on its own
+    isOver = true
   } catch (error) {
+    isOver = true
     const cause = isAborted(error) ? firstError : error
     if (!breaksConnection(cause)) await (committed ?? client.send('rollback'))
     throw cause

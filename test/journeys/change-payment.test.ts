@@ -5,7 +5,7 @@ import { connect } from '../../src/database/database.ts'
 import { unavailable } from '../../src/database/pool.ts'
 import { type Statement, sql } from '../../src/database/sql.ts'
 import { ensureDefaultSecret } from '../../src/events/webhook-secret-store.ts'
-import { type AttemptId, type PaymentId, placeOf, uuidOf } from '../../src/kernel/ids.ts'
+import { type AttemptId, newId, type PaymentId, placeOf, uuidOf } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
 import { changePayment } from '../../src/payments/change-payment.ts'
 import { checkAttempt, settleAttempt } from '../../src/payments/settle-attempt.ts'
@@ -253,6 +253,40 @@ test('a payment that another transaction holds is refused with 503, and others a
   await other.end()
   assert.equal((await shop.payment(free.payment.id)).status, 'successful')
   assert.equal((await shop.payment(held.payment.id)).status, 'pending')
+})
+
+test('a read that goes on after its transaction has failed sends nothing more', async () => {
+  const gone = newId('payment', new Date(), 1)
+  const { promise, resolve } = Promise.withResolvers<unknown>()
+  const change = changePayment(parts, gone, {
+    read: async (tx) => {
+      await tx.rows(sql`select pg_sleep(0.1)`)
+      await tx.rows(sql`select 2`).then(resolve, resolve)
+    },
+    decide: () => {},
+  })
+  await assert.rejects(change, /is gone/)
+  assert.match(String(await promise), /the transaction is over/)
+})
+
+test('a transaction whose begin fails writes nothing', async (t) => {
+  const shop = await service.addShop()
+  const { payment, attempt } = await start(shop)
+  const query = pg.Client.prototype.query as (query: unknown) => unknown
+  let hasFailed = false
+  t.mock.method(pg.Client.prototype, 'query', function (this: pg.Client, sent: { text?: string }) {
+    if (sent.text === 'begin' && !hasFailed) {
+      hasFailed = true
+      sent.text = 'select 1 / 0' // in place of a cancel that arrives late
+    }
+    return query.call(this, sent)
+  })
+  const change = changePayment(parts, attempt.paymentId, {
+    decide: (_state, _read, tx) =>
+      tx.write(sql`update payments set metadata = '{"written": "alone"}' where id = ${uuidOf(attempt.paymentId)}`),
+  })
+  await assert.rejects(change, { code: '22012' })
+  assert.deepEqual((await shop.payment(payment.id)).metadata, payment.metadata)
 })
 
 /** Locks the payment's row like a process that is frozen in its transaction. */
