@@ -8,6 +8,7 @@ import { ensureDefaultSecret } from '../../src/events/webhook-secret-store.ts'
 import { type AttemptId, newId, type PaymentId, placeOf, uuidOf } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
 import { changePayment } from '../../src/payments/change-payment.ts'
+import { expirePayments } from '../../src/payments/expire-payments.ts'
 import { checkAttempt, settleAttempt } from '../../src/payments/settle-attempt.ts'
 import type { Attempt } from '../../src/payments/state/attempt.ts'
 import { findAttempt } from '../../src/payments/store/attempts.ts'
@@ -287,6 +288,28 @@ test('a transaction whose begin fails writes nothing', async (t) => {
   })
   await assert.rejects(change, { code: '22012' })
   assert.deepEqual((await shop.payment(payment.id)).metadata, payment.metadata)
+})
+
+test('a payment that stays locked does not keep later ones from expiring', async () => {
+  const shop = await service.addShop()
+  const [held, free] = [await start(shop), await start(shop)]
+  for (const [hours, { attempt }] of [
+    [2, held],
+    [1, free],
+  ] as const)
+    await database.rows(sql`
+      update payments set expires_at = now() - make_interval(hours => ${hours}) where id = ${uuidOf(attempt.paymentId)}`)
+  const other = await lock(held.attempt)
+  const impatient = connect({ url: service.databaseUrl ?? assert.fail(), lockTimeoutMs: 200 })
+  try {
+    await assert.rejects(expirePayments({ ...parts, database: impatient }, 100), { code: 'unavailable' })
+  } finally {
+    await impatient.close()
+    await other.end()
+  }
+  assert.equal((await shop.payment(free.payment.id)).status, 'expired')
+  assert.equal(await expirePayments(parts, 100), 1)
+  assert.equal((await shop.payment(held.payment.id)).status, 'expired')
 })
 
 /** Locks the payment's row like a process that is frozen in its transaction. */
