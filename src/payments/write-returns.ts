@@ -27,7 +27,9 @@ const CAUSE = 'reconciliation with the provider'
 function write(work: Reconciliation, after: PaymentState, changes: Change[]): void {
   const decision = decide(after, changes)
   writeDecision(work.tx, work.deps, work.state, decision, { cause: CAUSE })
-  work.state = { ...work.state, ...decision.state }
+  // Not all of `after`: its refunds may be those from before the change.
+  const { payment, attempts } = decision.state
+  work.state = { ...work.state, payment, attempts }
   work.attempt = decision.state.attempts.find(({ id }) => id === work.attempt.id) ?? work.attempt
 }
 

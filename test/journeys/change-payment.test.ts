@@ -12,7 +12,8 @@ import { expirePayments } from '../../src/payments/expire-payments.ts'
 import { checkAttempt, settleAttempt } from '../../src/payments/settle-attempt.ts'
 import type { Attempt } from '../../src/payments/state/attempt.ts'
 import { findAttempt } from '../../src/payments/store/attempts.ts'
-import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
+import { findPaymentStateById, lockPayment } from '../../src/payments/store/payment-states.ts'
+import { recordRefund } from '../../src/payments/write-returns.ts'
 import type { Asked } from '../fakes/upstream.ts'
 import { startBetween } from '../support/between.ts'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
@@ -310,6 +311,24 @@ test('a payment that stays locked does not keep later ones from expiring', async
   assert.equal((await shop.payment(free.payment.id)).status, 'expired')
   assert.equal(await expirePayments(parts, 100), 1)
   assert.equal((await shop.payment(held.payment.id)).status, 'expired')
+})
+
+test('two refunds made at the provider that count towards nothing: the second event names both', async () => {
+  const { payment, attempt } = await start(await service.addShop())
+  await settle(attempt, 'refunded-at-provider')
+  await database.transaction(async (tx) => {
+    const state = await lockPayment(tx, attempt.paymentId)
+    const nothingLeft = { ...state, payment: { ...state.payment, amountRefunded: state.payment.amountPaid } }
+    const work = { tx, deps: parts, state: nothingLeft, attempt, refunds: [], disputes: [] }
+    for (const id of ['at-provider-1', 'at-provider-2']) recordRefund(work, 100, id)
+  })
+  const events = await database.rows<{ body: string }>(sql`
+    select body from events where payment_id = ${uuidOf(attempt.paymentId)} and type = 'refund.successful' order by sequence`)
+  assert.deepEqual(
+    events.map(({ body }) => JSON.parse(body).data.payment.refunds.length),
+    [1, 2],
+    payment.id,
+  )
 })
 
 /** Locks the payment's row like a process that is frozen in its transaction. */
