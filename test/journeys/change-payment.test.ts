@@ -8,10 +8,12 @@ import { ensureDefaultSecret } from '../../src/events/webhook-secret-store.ts'
 import { type AttemptId, newId, type PaymentId, placeOf, uuidOf } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
 import { changePayment } from '../../src/payments/change-payment.ts'
+import { eraseCustomer } from '../../src/payments/erase-customer.ts'
 import { expirePayments } from '../../src/payments/expire-payments.ts'
 import { checkAttempt, settleAttempt } from '../../src/payments/settle-attempt.ts'
 import type { Attempt } from '../../src/payments/state/attempt.ts'
 import { findAttempt } from '../../src/payments/store/attempts.ts'
+import { endNotice, insertNotice } from '../../src/payments/store/notices.ts'
 import { findPaymentStateById, lockPayment } from '../../src/payments/store/payment-states.ts'
 import { recordRefund } from '../../src/payments/write-returns.ts'
 import type { Asked } from '../fakes/upstream.ts'
@@ -329,6 +331,28 @@ test('two refunds made at the provider that count towards nothing: the second ev
     [1, 2],
     payment.id,
   )
+})
+
+test('a customer who is erased while a notice about them ends: its body is not kept', async () => {
+  const shop = await service.addShop()
+  const { payment, attempt } = await start(shop)
+  const { place, merchantId, mode } = attempt
+  const reading = { kind: 'unreadable' as const, because: 'it names no order' }
+  const { notice } = await insertNotice(database, parts.secrets, attempt, {
+    ...{ provider: attempt.provider, account: attempt.account, body: Buffer.from(payment.user.email), reading },
+  })
+  let statements = 0
+  const between = {
+    ...database,
+    rows: async <Row>(statement: Statement) => {
+      if (statements++ === 1) await eraseCustomer(parts, 'test', { place, merchantId, mode }, payment.user.email)
+      return database.rows<Row>(statement)
+    },
+  }
+  await endNotice(between, notice, { state: 'done', note: null, attemptId: attempt.id })
+  const row = await database.row<{ body: Buffer | string }>(sql`
+    select body from notices where place = ${place} and id = ${notice.id}`)
+  assert.equal(row?.body.length, 0)
 })
 
 /** Locks the payment's row like a process that is frozen in its transaction. */

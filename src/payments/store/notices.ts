@@ -102,8 +102,9 @@ export interface NoticeEnd {
 type NoticeKey = Pick<Notice, 'place' | 'id'>
 
 export async function endNotice(db: Queries, notice: NoticeKey, end: NoticeEnd): Promise<void> {
-  if (end.attemptId) await db.rows(bodyOfErasedDropped(notice, end.attemptId))
   await db.rows(noticeEnded(notice, end))
+  // Afterwards: an erasure in between finds the notice by its attempt.
+  if (end.attemptId) await db.rows(bodyOfErasedDropped(notice, end.attemptId))
 }
 
 export function noticeEnded({ place, id }: NoticeKey, { state, note, attemptId }: NoticeEnd): Statement {
