@@ -44,8 +44,8 @@ export async function readRecordedMoney(
   if (receipts.length === 0) return { receipts: [], returnedByPayments: 0 }
   const merchant = uuidOf(merchantId)
   const ids = receipts.map(({ transactionId }) => transactionId)
-  const [, rows] = await Promise.all([
-    tx.rows(sql`
+  const [locked, rows] = await Promise.all([
+    tx.rows<{ id: number }>(sql`
       select id from receipts
        where place = ${place} and merchant_id = ${merchant} and mode = ${mode} and provider = ${provider}
          and account = any(array(select version from provider_accounts
@@ -63,6 +63,10 @@ export async function readRecordedMoney(
          and r.transaction_id = any(${ids})
        order by r.id`),
   ])
+  const lockedIds = new Set(locked.map(({ id }) => id))
+  // Recorded between the two statements. Without its lock, another payment could take the same money before this one writes.
+  if (rows.some(({ id, attempt_id }) => attempt_id === null && !lockedIds.has(id)))
+    return readRecordedMoney(tx, { place, merchantId, mode, provider, account }, receipts)
   const recorded = rows.map((row) => recordedOf(row, place))
   return {
     receipts: recorded,

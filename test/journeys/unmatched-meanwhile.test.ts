@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Statement, sql } from '../../src/database/sql.ts'
+import type { AttemptId } from '../../src/kernel/ids.ts'
+import { type Currency, money } from '../../src/kernel/money.ts'
+import { settleAttempt } from '../../src/payments/settle-attempt.ts'
+import { findAttempt } from '../../src/payments/store/attempts.ts'
+import { insertUnmatched } from '../../src/payments/store/receipts.ts'
+import { eventually, type Shop, startPaying } from '../support/paying.ts'
+
+const { database, parts, addShop } = await startPaying()
+
+async function start(shop: Shop) {
+  const { body } = await shop.initialize()
+  const payment = await shop.payment(body.data.reference)
+  const attempt = await findAttempt(database, payment.attempts.at(-1).id as AttemptId)
+  return { payment, attempt: attempt ?? assert.fail() }
+}
+
+function lockAwaited() {
+  return eventually(
+    () =>
+      database.row(sql`
+        select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`),
+    (found) => found !== undefined,
+  )
+}
+
+test('money that is recorded as unmatched between the lock and the read of it counts once', async () => {
+  const shop = await addShop()
+  const [one, two] = [await start(shop), await start(shop)]
+  const amount = money(1_250_000, 'NGN' as Currency)
+  const receipts = [{ transactionId: 'in-between', idIsProviders: true as const, amount, at: new Date() }]
+  const signal = { source: 'check' as const, outcome: { kind: 'paid' as const, receipts } }
+  let other: Promise<unknown> | undefined
+  const between: typeof database = {
+    ...database,
+    transaction: (work) =>
+      database.transaction((tx) =>
+        work({
+          ...tx,
+          rows: async <Row>(statement: Statement) => {
+            if (other || !statement.text.includes('r.transaction_id, r.account, r.attempt_id'))
+              return tx.rows<Row>(statement)
+            await database.transaction((another) => insertUnmatched(another, two.attempt, two.attempt, receipts))
+            const rows = await tx.rows<Row>(statement)
+            other = settleAttempt(parts, two.attempt, signal)
+            await Promise.race([other, lockAwaited()])
+            return rows
+          },
+        }),
+      ),
+  }
+  await settleAttempt({ ...parts, database: between }, one.attempt, signal)
+  await other
+  const paid = await Promise.all([one, two].map(async ({ payment }) => (await shop.payment(payment.id)).status))
+  assert.deepEqual(paid.toSorted(), ['pending', 'successful'])
+})
