@@ -54,12 +54,11 @@ export async function initializePayment(
 ): Promise<Started> {
   const earlier = await findStarted(deps, startedId)
   if (earlier) return earlier
-  try {
-    return await executeStart(deps, await createWithIntent(deps, caller, request, startedBy))
-  } catch (error) {
-    if (!isUniqueViolation(error)) throw error
-  }
-  // The reference is in use.
+  const intent = await createWithIntent(deps, caller, request, startedBy).catch((error) => {
+    if (isUniqueViolation(error)) return undefined // the reference is in use
+    throw error
+  })
+  if (intent) return executeStart(deps, intent)
   const target = findIntegration(deps, caller, await listEnabledIntegrations(deps.database, caller), request)
   const payment = await openPayment(deps, caller, request, target.integration)
   return startAttempt(deps, payment, startOf(caller, request, target, startedBy))
