@@ -334,9 +334,10 @@ test('notices that come after the erasure store neither a card nor what they say
       database.rows<{ says: string; bytes: number }>(sql`
         select n.says, length(n.body) as bytes from notices n join attempts a on a.id = n.attempt_id
          where a.payment_id = ${uuidOf(id)} and n.state <> 'waiting'`),
-    (rows) => new Set(rows.map(({ says }) => says)).size === 2,
+    // The body is emptied right after the notice has ended.
+    (rows) => new Set(rows.map(({ says }) => says)).size === 2 && rows.every(({ bytes }) => bytes === 0),
   )
-  assert.deepEqual([...new Set(notices.map(({ bytes }) => bytes))], [0])
+  assert.ok(notices.length >= 2)
   assert.deepEqual(await database.rows(sql`select id from saved_cards where email like '%.invalid'`), [])
 })
 
