@@ -248,13 +248,18 @@ test('a payment that another transaction holds is refused with 503, and others a
   const shop = await service.addShop()
   const [held, free] = [await start(shop), await start(shop)]
   const other = await lock(held.attempt)
-  const refused = assert.rejects(settle(held.attempt, 'held'), (error: { code: string; retryAfterSeconds: number }) => {
-    assert.deepEqual([error.code, error.retryAfterSeconds], ['unavailable', 1])
-    return true
-  })
+  const impatient = connect({ url: service.databaseUrl ?? assert.fail(), lockTimeoutMs: 200 })
+  const through = { ...parts, database: impatient }
+  const refused = assert.rejects(
+    settle(held.attempt, 'held', through),
+    (error: { code: string; retryAfterSeconds: number }) => {
+      assert.deepEqual([error.code, error.retryAfterSeconds], ['unavailable', 1])
+      return true
+    },
+  )
   await settle(free.attempt, 'free')
   await refused
-  await other.end()
+  await Promise.all([other.end(), impatient.close()])
   assert.equal((await shop.payment(free.payment.id)).status, 'successful')
   assert.equal((await shop.payment(held.payment.id)).status, 'pending')
 })
