@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { after, test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
-import { uuidOf } from '../../src/kernel/ids.ts'
+import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import type { AccountLimits } from '../../src/outbound/account-limits.ts'
 import { checkDueAttempts, startDueChecks } from '../../src/payments/check-attempts.ts'
 import { checkAttempt } from '../../src/payments/settle-attempt.ts'
@@ -118,6 +118,9 @@ test('payment resync tells that its check was postponed', async () => {
     DATA_DIR: tmpdir(),
     SECRET_KEY: randomBytes(32).toString('base64'),
   }
+  // Its own check is due after ten seconds, which the command may take to start.
+  await database.rows(sql`
+    update attempts set next_check_at = now() + interval '1 day' where payment_id = ${uuidOf(id as PaymentId)}`)
   const running = runCommand(['payment', 'resync', 'resynced', '--merchant', shop.merchantId], env)
   // This test is the worker, and its limit is reached.
   const claim = async () => (await claimDueChecks(database, 100)).filter(({ paymentId }) => paymentId === id)
