@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import pg from 'pg'
-import type { CheckoutRequest } from '../src/http/api/contract/checkout.ts'
+import type { CheckoutRequest } from '../src/http/contract/checkout.ts'
 import { SANDBOX_MERCHANT_ID } from '../src/integrations/create-merchant.ts'
 import { newId, newReference, newShortCode, uuidOf } from '../src/kernel/ids.ts'
 

@@ -1,6 +1,6 @@
 import { connect } from '../src/database/database.ts'
+import { buildApp } from '../src/http/app.ts'
 import { livePayments } from '../src/http/checkout/live-payments.ts'
-import { buildApp } from '../src/http/server/app.ts'
 import { listen } from '../src/http/server/listen.ts'
 import { integrationCache } from '../src/integrations/integration-cache.ts'
 import { providerConnections } from '../src/integrations/provider-connections.ts'

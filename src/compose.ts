@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { type Assets, buildAssets } from '../web/build.ts'
-import type { Config } from './config.ts'
+import type { Config } from './config/config.ts'
+import { type Keys, loadKeys } from './config/generated-keys.ts'
 import { checkSecretKey } from './database/check-secret-key.ts'
 import { checkSessions, type DatabaseUrls, isPooled } from './database/check-sessions.ts'
 import { connect, type Database, waitForConnection } from './database/database.ts'
@@ -12,7 +13,6 @@ import { DEMO_WEBHOOK_PATH, type DemoParts, demoShop } from './demo/shop.ts'
 import { PAYMENTS_CHANNEL } from './events/event-store.ts'
 import { DELIVERIES_CHANNEL } from './events/outbox-store.ts'
 import { findDefaultSecret } from './events/webhook-secret-store.ts'
-import { type Keys, loadKeys } from './generated-keys.ts'
 import { SANDBOX_MERCHANT_ID, seedSandbox } from './integrations/create-merchant.ts'
 import { integrationCache } from './integrations/integration-cache.ts'
 import { INTEGRATIONS_CHANNEL } from './integrations/integration-store.ts'
@@ -26,9 +26,9 @@ import { createWelcomeLink } from './members/one-time-links.ts'
 import type { NewCredential } from './merchants/credential.ts'
 import { credentialVerifier } from './merchants/verify-credential.ts'
 import { webhookHttp } from './outbound/webhook-http.ts'
-import { paymentBatch } from './payments/create-payment.ts'
 import type { PaymentDependencies } from './payments/dependencies.ts'
 import { linksOn } from './payments/links.ts'
+import { paymentBatch } from './payments/start/create-payment.ts'
 import { sandboxServers } from './providers/sandbox-servers.ts'
 import { startDelivering } from './webhooks/delivery-loop.ts'
 import { setDefaultSecret } from './webhooks/manage-endpoints.ts'
@@ -296,7 +296,7 @@ function reachable(host: string): string {
 /** Loaded lazily: commands without HTTP start faster without the web framework. */
 function loadHttp() {
   return Promise.all([
-    import('./http/server/app.ts'),
+    import('./http/app.ts'),
     import('./http/server/listen.ts'),
     import('./http/checkout/live-payments.ts'),
   ])

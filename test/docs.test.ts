@@ -5,9 +5,9 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { parse, parseAllDocuments } from 'yaml'
 import { Manilla } from '../clients/typescript/src/index.ts'
-import { readConfig } from '../src/config.ts'
+import { readConfig } from '../src/config/config.ts'
+import { STATUS } from '../src/http/contract/problem.ts'
 import { PAGES } from '../src/http/guides/contents.ts'
-import { STATUS } from '../src/http/server/problems.ts'
 import { PROBLEMS, type ProblemCode } from '../src/kernel/problem.ts'
 import { isRetryable } from '../src/payments/state/attempt.ts'
 import { FAILURE_CODES } from '../src/providers/provider.ts'
@@ -256,7 +256,7 @@ test('the table of providers matches their capabilities, and each provider has a
 })
 
 test('the README of each shop plug-in names the scopes of the calls that it makes', async () => {
-  const { paths } = JSON.parse(read('openapi.json'))
+  const { paths } = JSON.parse(read('docs/openapi.json'))
   for (const name of ['vendure', 'medusa']) {
     const source = globSync(`clients/${name}/src/*.ts`, { cwd: ROOT }).map(read).join('\n')
     const calls = [...source.matchAll(/\bmanilla\s*\.(\w+)\s*\.(\w+)\(/g)].map(([, ...names]) => names)

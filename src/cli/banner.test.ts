@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readConfig } from '../config.ts'
+import { readConfig } from '../config/config.ts'
 import { banner } from './banner.ts'
 
 const SECRETS = ['sec_sandbox_example', 'whsec_example', 'one-time-token']

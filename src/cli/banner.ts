@@ -1,4 +1,4 @@
-import { type Config, isPublic } from '../config.ts'
+import { type Config, isPublic } from '../config/config.ts'
 import { SANDBOX_MERCHANT_ID } from '../integrations/create-merchant.ts'
 import type { Started } from './cluster.ts'
 

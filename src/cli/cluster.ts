@@ -1,10 +1,10 @@
 import cluster, { type Worker } from 'node:cluster'
 import type { Logger } from 'pino'
-import { answerMetrics } from '../cluster-metrics.ts'
 import { openDependencies, type Service } from '../compose.ts'
-import type { Config } from '../config.ts'
-import { loadKeys } from '../generated-keys.ts'
+import type { Config } from '../config/config.ts'
+import { loadKeys } from '../config/generated-keys.ts'
 import { OperatorError } from '../kernel/operator-error.ts'
+import { answerMetrics } from '../metrics/cluster-metrics.ts'
 
 /** What a worker tells the primary process when it is ready. */
 export type Started = Omit<Service, 'stop'>

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../config/config.ts'
 import { OperatorError } from '../kernel/operator-error.ts'
 import { Problem } from '../kernel/problem.ts'
 import { PROVIDERS } from '../providers/registry.ts'

@@ -1,6 +1,6 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { isAlive } from '../database/os-process.ts'
 
 /** The URLs of a service. `baseUrl` is the public one, `serverUrl` reaches the process from this machine. */

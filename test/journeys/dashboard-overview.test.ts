@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
-import { foldRollups } from '../../src/payments/fold-rollups.ts'
+import { foldRollups } from '../../src/payments/upkeep/fold-rollups.ts'
 import { addMember, signedInBrowser } from '../support/dashboard.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql, statementOf } from '../../src/database/sql.ts'
-import { eraseCustomer } from '../../src/payments/erase-customer.ts'
+import { eraseCustomer } from '../../src/payments/upkeep/erase-customer.ts'
 import { startListener } from '../support/listener.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 import { CARD } from '../support/simulator.ts'

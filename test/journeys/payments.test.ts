@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { secretBox } from '../../src/kernel/secret-box.ts'
-import { expirePayments } from '../../src/payments/expire-payments.ts'
 import { linksOn } from '../../src/payments/links.ts'
+import { expirePayments } from '../../src/payments/settle/expire-payments.ts'
 import { type Answer, addMerchant, BASE_URL, call, checkout, startService } from '../support/service.ts'
 
 const { app, database } = await startService()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
-import { sendDueRefunds } from '../../src/payments/refund-payment.ts'
+import { sendDueRefunds } from '../../src/payments/refunds/refund-payment.ts'
 import { gateway } from '../../src/providers/gateway/adapter.ts'
 import type { Provider, RefundOrder } from '../../src/providers/provider.ts'
 import { eventually, startPaying } from '../support/paying.ts'

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
-import { auditRollups } from '../../src/payments/audit-rollups.ts'
-import { foldRollups, rebuildRollups, sumUpDays } from '../../src/payments/fold-rollups.ts'
 import { chartSums } from '../../src/payments/store/chart-sums.ts'
 import { listCursors, resetRollups, sumNextDay } from '../../src/payments/store/rollups.ts'
+import { auditRollups } from '../../src/payments/upkeep/audit-rollups.ts'
+import { foldRollups, rebuildRollups, sumUpDays } from '../../src/payments/upkeep/fold-rollups.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 
 const service = await startPaying()

@@ -30,7 +30,7 @@ export interface Document {
   webhooks: Record<string, { post: Operation }>
 }
 
-const HEADER = '// Emitted from openapi.json by `npm run openapi`. Do not edit.\n'
+const HEADER = '// Emitted from docs/openapi.json by `npm run openapi`. Do not edit.\n'
 
 export function clientTypes({ components, paths, webhooks }: Document): string {
   const schemas = Object.entries(components.schemas).map(

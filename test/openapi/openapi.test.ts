@@ -9,18 +9,18 @@ import { eventually, startPaying } from '../support/paying.ts'
 import { breakingChanges } from './breaking-changes.ts'
 import { clientTypes, widgetTypes } from './client-types.ts'
 
-const committed = () => JSON.parse(readFileSync(join(import.meta.dirname, '../../openapi.json'), 'utf8'))
+const committed = () => JSON.parse(readFileSync(join(import.meta.dirname, '../../docs/openapi.json'), 'utf8'))
 const current = JSON.parse(JSON.stringify(await describeService()))
 
-test('the API is compatible with clients of the committed openapi.json', () => {
+test('the API is compatible with clients of the committed docs/openapi.json', () => {
   assert.deepEqual(breakingChanges(committed(), current), [])
 })
 
-test('openapi.json matches the routes (after a change: npm run openapi)', () => {
+test('docs/openapi.json matches the routes (after a change: npm run openapi)', () => {
   assert.deepEqual(current, committed())
 })
 
-test('the types of the client library match openapi.json and the widget (after a change: npm run openapi)', () => {
+test('the types of the client library match docs/openapi.json and the widget (after a change: npm run openapi)', () => {
   const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8')
   assert.equal(read('clients/typescript/src/api-types.ts'), clientTypes(current))
   assert.equal(read('clients/typescript/src/widget-types.ts'), widgetTypes(read('web/widget/types.d.ts')))

@@ -1,4 +1,4 @@
-// `npm run openapi`: writes openapi.json and the types of the client library, unless that would be a breaking change.
+// `npm run openapi`: writes docs/openapi.json and the types of the client library, unless that would be a breaking change.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeService } from '../../src/compose.ts'
@@ -6,7 +6,7 @@ import { breakingChanges } from './breaking-changes.ts'
 import { clientTypes, widgetTypes } from './client-types.ts'
 
 const root = join(import.meta.dirname, '../..')
-const file = join(root, 'openapi.json')
+const file = join(root, 'docs/openapi.json')
 const now = JSON.parse(JSON.stringify(await describeService()))
 const broken = existsSync(file) ? breakingChanges(JSON.parse(readFileSync(file, 'utf8')), now) : []
 if (broken.length > 0) {

@@ -8,9 +8,9 @@ import type { PaymentId } from '../../src/kernel/ids.ts'
 import type { Currency } from '../../src/kernel/money.ts'
 import { secretBox } from '../../src/kernel/secret-box.ts'
 import type { Caller } from '../../src/merchants/merchant.ts'
-import { createPayment, paymentBatch } from '../../src/payments/create-payment.ts'
 import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
 import { linksOn } from '../../src/payments/links.ts'
+import { createPayment, paymentBatch } from '../../src/payments/start/create-payment.ts'
 import type { Adversary, Fate } from './adversary.ts'
 
 /** A merchant whose only provider is the adversary, without HTTP: for tests of operations on a real database. */

@@ -1,4 +1,4 @@
-// Emitted from openapi.json by `npm run openapi`. Do not edit.
+// Emitted from docs/openapi.json by `npm run openapi`. Do not edit.
 
 export interface CheckoutRequest {
   /** Amount to charge, in the lowest denomination of the currency (kobo for NGN). */

@@ -1,4 +1,4 @@
-import { readConfig } from '../../config.ts'
+import { readConfig } from '../../config/config.ts'
 import { SANDBOX_MERCHANT_ID } from '../../integrations/create-merchant.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'
 import { createResetLink, createWelcomeLink } from '../../members/one-time-links.ts'

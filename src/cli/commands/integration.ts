@@ -1,5 +1,5 @@
 import { type Dependencies, privateAllowedBy } from '../../compose.ts'
-import { type Config, readConfig } from '../../config.ts'
+import { type Config, readConfig } from '../../config/config.ts'
 import { SANDBOX_MERCHANT_ID } from '../../integrations/create-merchant.ts'
 import { DEFAULT_PRIORITY, type IntegrationRecord, MAX_PRIORITY } from '../../integrations/integration.ts'
 import { listIntegrations } from '../../integrations/integration-store.ts'

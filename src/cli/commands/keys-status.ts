@@ -1,4 +1,4 @@
-import { readConfig } from '../../config.ts'
+import { readConfig } from '../../config/config.ts'
 import { listSecretKeys } from '../../database/check-secret-key.ts'
 import { countValues } from '../../keys/count-values.ts'
 import type { Command } from '../command.ts'

@@ -1,5 +1,5 @@
 import type { Dependencies } from '../../compose.ts'
-import { readConfig } from '../../config.ts'
+import { readConfig } from '../../config/config.ts'
 import type { Database } from '../../database/database.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'
 import { removeMember, setOperator } from '../../members/manage-members.ts'

@@ -1,5 +1,5 @@
 import { openDependencies } from '../../compose.ts'
-import { readConfig } from '../../config.ts'
+import { readConfig } from '../../config/config.ts'
 import { migrate } from '../../database/migrate.ts'
 import type { Command } from '../command.ts'
 import { print } from '../print.ts'

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster'
 import type { Logger } from 'pino'
 import { startService } from '../../compose.ts'
-import { type Config, readConfig } from '../../config.ts'
+import { type Config, readConfig } from '../../config/config.ts'
 import { createLog } from '../../log.ts'
 import { banner } from '../banner.ts'
 import { type Started, startCluster } from '../cluster.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openDependencies } from '../../compose.ts'
-import { type Config, readConfig } from '../../config.ts'
+import { type Config, readConfig } from '../../config/config.ts'
 import type { Database } from '../../database/database.ts'
 import { codeOf } from '../../database/failure.ts'
 import { listen } from '../../database/listen.ts'

@@ -1,4 +1,4 @@
-import { isPublic, readConfig } from '../../config.ts'
+import { isPublic, readConfig } from '../../config/config.ts'
 import { SANDBOX_MERCHANT_ID } from '../../integrations/create-merchant.ts'
 import { MODES, type Mode } from '../../kernel/mode.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'

@@ -1,4 +1,4 @@
-import { readConfig } from '../../config.ts'
+import { readConfig } from '../../config/config.ts'
 import { isWebhookSecret, type WebhookSecret } from '../../events/webhook-secret.ts'
 import { findDefaultSecret } from '../../events/webhook-secret-store.ts'
 import { SANDBOX_MERCHANT_ID } from '../../integrations/create-merchant.ts'

@@ -2,11 +2,11 @@ import { Type } from 'typebox'
 import type { Database } from '../../database/database.ts'
 import { parseId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
-import { deleteSavedCard } from '../../payments/manage-saved-cards.ts'
+import { deleteSavedCard } from '../../payments/start/manage-saved-cards.ts'
 import { type CardOnFile, type Customer, listCards } from '../../payments/store/saved-cards.ts'
+import { CardAnswer, CardsAnswer } from '../contract/attempt.ts'
+import { problems } from '../contract/problem.ts'
 import type { App } from '../server/framework.ts'
-import { CardAnswer, CardsAnswer } from './contract/attempt.ts'
-import { problems } from './contract/problem.ts'
 
 /** Saved cards. Their tokens never leave the database. */
 export function cardRoutes(app: App, { database }: { database: Database }): void {

@@ -1,21 +1,21 @@
 import { type Country, parseCountry } from '../../kernel/country.ts'
 import { DEFAULT_CURRENCY, parseCurrency } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
+import type { Links } from '../../payments/links.ts'
 import {
   type CreateDependencies,
   createPayment,
   DuplicateReference,
   type PaymentTicket,
-} from '../../payments/create-payment.ts'
-import type { Links } from '../../payments/links.ts'
+} from '../../payments/start/create-payment.ts'
 import type { PaymentRequest } from '../../payments/state/payment.ts'
 import { keepTrace } from '../../tracing/payment-traces.ts'
+import { type Checkout, CheckoutAnswer, CheckoutRequest } from '../contract/checkout.ts'
+import { BODY_PROBLEMS, problems } from '../contract/problem.ts'
+import { ref } from '../contract/schema.ts'
 import type { App } from '../server/framework.ts'
 import { IdempotencyHeaders, readIdempotencyKey } from '../server/idempotency.ts'
 import { type AllowPrivate, knownFields, readBody } from '../server/read-body.ts'
-import { type Checkout, CheckoutAnswer, CheckoutRequest } from './contract/checkout.ts'
-import { BODY_PROBLEMS, problems } from './contract/problem.ts'
-import { ref } from './contract/schema.ts'
 
 interface Dependencies extends CreateDependencies {
   links: Links

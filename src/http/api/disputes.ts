@@ -6,10 +6,10 @@ import type { Caller } from '../../merchants/merchant.ts'
 import { disputeView } from '../../payments/state/dispute.ts'
 import { type DisputeOfPayment, findDispute, listDisputes } from '../../payments/store/disputes.ts'
 import { findPaymentState } from '../../payments/store/payment-states.ts'
+import { makeCursor, readCursor } from '../contract/cursor.ts'
+import { DisputeAnswer, DisputesAnswer, DisputesQuery } from '../contract/dispute.ts'
+import { problems } from '../contract/problem.ts'
 import type { App } from '../server/framework.ts'
-import { makeCursor, readCursor } from './contract/cursor.ts'
-import { DisputeAnswer, DisputesAnswer, DisputesQuery } from './contract/dispute.ts'
-import { problems } from './contract/problem.ts'
 
 const DEFAULT_PAGE_SIZE = 20
 

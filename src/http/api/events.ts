@@ -7,12 +7,12 @@ import { findPaymentState } from '../../payments/store/payment-states.ts'
 import type { DeliveryDependencies } from '../../webhooks/delivery-loop.ts'
 import { type DeliveryRecord, deliveriesOf } from '../../webhooks/delivery-store.ts'
 import { redeliverEvent, redeliverGivenUp } from '../../webhooks/redeliver-events.ts'
+import { makeCursor, readCursor } from '../contract/cursor.ts'
+import { BODY_PROBLEMS, problems } from '../contract/problem.ts'
+import { ref } from '../contract/schema.ts'
+import { EventAnswer, EventsAnswer, EventsQuery, RedeliverAnswer, RedeliverRequest } from '../contract/webhook.ts'
 import type { App } from '../server/framework.ts'
 import { knownFields, readBody } from '../server/read-body.ts'
-import { makeCursor, readCursor } from './contract/cursor.ts'
-import { BODY_PROBLEMS, problems } from './contract/problem.ts'
-import { ref } from './contract/schema.ts'
-import { EventAnswer, EventsAnswer, EventsQuery, RedeliverAnswer, RedeliverRequest } from './contract/webhook.ts'
 
 const DEFAULT_PAGE_SIZE = 20
 const KNOWN = knownFields(RedeliverRequest)

@@ -11,7 +11,7 @@ import { type ListedPayment, type PaymentCriteria, searchPayments } from '../../
 import { listRefunds, type RefundOfPayment } from '../../payments/store/refunds.ts'
 import { FIRST_PAGE, listTransfers, type Transfer, type TransferCursor } from '../../payments/store/transfers.ts'
 import { countDeliveries, type ListedDelivery, listDeliveries } from '../../webhooks/delivery-list-store.ts'
-import type { App } from '../server/framework.ts'
+import { BYTE_ORDER_MARK, type Cell, csvLine } from '../contract/csv.ts'
 import {
   criteriaOf,
   csvAnswer,
@@ -19,10 +19,10 @@ import {
   PaymentsExportQuery,
   RefundsExportQuery,
   TransfersExportQuery,
-} from './contract/export.ts'
-import { problems } from './contract/problem.ts'
-import { BYTE_ORDER_MARK, type Cell, csvLine } from './csv.ts'
-import { EXPORTED } from './exported-columns.ts'
+} from '../contract/export.ts'
+import { EXPORTED } from '../contract/exported-columns.ts'
+import { problems } from '../contract/problem.ts'
+import type { App } from '../server/framework.ts'
 
 export interface ExportParts {
   database: Database

@@ -6,11 +6,11 @@ import { DEFAULT_CURRENCY, parseCurrency } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
 import { priceOf } from '../../payments/state/payment-options.ts'
 import type { Providers } from '../../providers/provider.ts'
+import { QuoteAnswer, QuoteRequest } from '../contract/attempt.ts'
+import { BODY_PROBLEMS, problems } from '../contract/problem.ts'
+import { ref } from '../contract/schema.ts'
 import type { App } from '../server/framework.ts'
 import { knownFields, readBody } from '../server/read-body.ts'
-import { QuoteAnswer, QuoteRequest } from './contract/attempt.ts'
-import { BODY_PROBLEMS, problems } from './contract/problem.ts'
-import { ref } from './contract/schema.ts'
 
 const KNOWN = knownFields(QuoteRequest)
 

@@ -21,17 +21,17 @@ import type { SecretBox } from '../../kernel/secret-box.ts'
 import type { Caller } from '../../merchants/merchant.ts'
 import type { Links } from '../../payments/links.ts'
 import type { Provider, Providers } from '../../providers/provider.ts'
-import type { App } from '../server/framework.ts'
-import { knownFields, mistakesIn } from '../server/read-body.ts'
 import {
   IntegrationAnswer,
   IntegrationRequest,
   IntegrationSetAnswer,
   IntegrationsAnswer,
   KeysAnswer,
-} from './contract/integration.ts'
-import { BODY_PROBLEMS, problems } from './contract/problem.ts'
-import { ref } from './contract/schema.ts'
+} from '../contract/integration.ts'
+import { BODY_PROBLEMS, problems } from '../contract/problem.ts'
+import { ref } from '../contract/schema.ts'
+import type { App } from '../server/framework.ts'
+import { knownFields, mistakesIn } from '../server/read-body.ts'
 
 const Named = Type.Object({ provider: Type.String() })
 const KNOWN = knownFields(IntegrationRequest)

@@ -2,16 +2,13 @@ import { parseId, type RefundId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Caller } from '../../merchants/merchant.ts'
 import type { PaymentDependencies } from '../../payments/dependencies.ts'
-import { withIdempotencyKey } from '../../payments/idempotent-call.ts'
-import { refundAccountOf } from '../../payments/refund-account.ts'
-import { refundPayment } from '../../payments/refund-payment.ts'
-import { retryRefund } from '../../payments/retry-refund.ts'
+import { refundAccountOf } from '../../payments/refunds/refund-account.ts'
+import { refundPayment } from '../../payments/refunds/refund-payment.ts'
+import { retryRefund } from '../../payments/refunds/retry-refund.ts'
+import { withIdempotencyKey } from '../../payments/start/idempotent-call.ts'
 import { type Refund, refundView } from '../../payments/state/refund.ts'
 import { findRefund, refundsOf } from '../../payments/store/refunds.ts'
 import type { BankAccount } from '../../providers/provider.ts'
-import type { App } from '../server/framework.ts'
-import { IdempotencyHeaders, readIdempotencyKey } from '../server/idempotency.ts'
-import { type KnownFields, knownFields, readBody } from '../server/read-body.ts'
 import {
   RefundAccountAnswer,
   RefundAccountQuery,
@@ -20,10 +17,13 @@ import {
   RefundRequest,
   RefundRetry,
   RefundsAnswer,
-} from './contract/attempt.ts'
-import { PaymentName } from './contract/payment.ts'
-import { BODY_PROBLEMS, problems } from './contract/problem.ts'
-import { ref } from './contract/schema.ts'
+} from '../contract/attempt.ts'
+import { PaymentName } from '../contract/payment.ts'
+import { BODY_PROBLEMS, problems } from '../contract/problem.ts'
+import { ref } from '../contract/schema.ts'
+import type { App } from '../server/framework.ts'
+import { IdempotencyHeaders, readIdempotencyKey } from '../server/idempotency.ts'
+import { type KnownFields, knownFields, readBody } from '../server/read-body.ts'
 import { ownPayment } from './payments.ts'
 
 // Without an amount everything is refunded, so an unknown field such as `value` may be the amount.

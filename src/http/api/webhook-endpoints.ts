@@ -18,10 +18,8 @@ import {
   rotateEndpointSecret,
 } from '../../webhooks/manage-endpoints.ts'
 import { tryEndpoint } from '../../webhooks/try-endpoint.ts'
-import type { App } from '../server/framework.ts'
-import { knownFields, readBody } from '../server/read-body.ts'
-import { BODY_PROBLEMS, problems } from './contract/problem.ts'
-import { ref } from './contract/schema.ts'
+import { BODY_PROBLEMS, problems } from '../contract/problem.ts'
+import { ref } from '../contract/schema.ts'
 import {
   EndpointAnswer,
   EndpointChanges,
@@ -30,7 +28,9 @@ import {
   NewEndpointAnswer,
   SecretAnswer,
   TestAnswer,
-} from './contract/webhook.ts'
+} from '../contract/webhook.ts'
+import type { App } from '../server/framework.ts'
+import { knownFields, readBody } from '../server/read-body.ts'
 
 const Named = Type.Object({ id: Type.String() })
 const KNOWN = knownFields(EndpointRequest)

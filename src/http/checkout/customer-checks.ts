@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AttemptId } from '../../kernel/ids.ts'
 import type { PaymentDependencies } from '../../payments/dependencies.ts'
-import { checkAttempt } from '../../payments/settle-attempt.ts'
+import { checkAttempt } from '../../payments/settle/settle-attempt.ts'
 import type { Attempt } from '../../payments/state/attempt.ts'
 import type { PaymentState } from '../../payments/state/payment-state.ts'
 import { claimProviderCheck } from '../../payments/store/attempts.ts'

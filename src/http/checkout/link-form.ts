@@ -1,7 +1,7 @@
 import { decimalsOf, type Money, money, parseAmount } from '../../kernel/money.ts'
-import type { LinkForm } from '../../payments/pay-link.ts'
+import type { LinkForm } from '../../payments/start/pay-link.ts'
 import { amountLimits, type PaymentLink } from '../../payments/state/payment-link.ts'
-import { FORMATS } from '../api/contract/formats.ts'
+import { FORMATS } from '../contract/formats.ts'
 
 /** As the customer typed them. A field that the link does not collect is empty. */
 export type LinkValues = Record<FieldName, string>

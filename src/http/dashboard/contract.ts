@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { MODES } from '../../kernel/mode.ts'
 import { GRANTED_ROLES, PERMISSIONS, type Permission, ROLES } from '../../members/permissions.ts'
 import { CREDENTIAL_SCOPES } from '../../merchants/credential-scopes.ts'
-import { nullable } from '../api/contract/schema.ts'
+import { nullable } from '../contract/schema.ts'
 
 /** Requests and answers of the dashboard's endpoints. The web application imports their types. */
 

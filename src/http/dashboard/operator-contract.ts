@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { nullable } from '../api/contract/schema.ts'
+import { nullable } from '../contract/schema.ts'
 
 /** Requests and answers of the operator's endpoints. The web application imports their types. */
 

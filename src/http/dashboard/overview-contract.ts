@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { nullable } from '../api/contract/schema.ts'
+import { nullable } from '../contract/schema.ts'
 
 const Count = Type.Integer()
 const Day = Type.String({ format: 'day' })

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
-import { Card, Refund } from '../api/contract/attempt.ts'
-import { DeliveryFilters, PaymentFilters, RefundFilters } from '../api/contract/export.ts'
-import { listOf, nullable } from '../api/contract/schema.ts'
+import { Card, Refund } from '../contract/attempt.ts'
+import { DeliveryFilters, PaymentFilters, RefundFilters } from '../contract/export.ts'
+import { listOf, nullable } from '../contract/schema.ts'
 import { Delivery, PaymentRow } from './rows-contract.ts'
 
 /** Requests and answers of the dashboard's lists. One payment, its refunds and so on are answered as in the merchants' API. */

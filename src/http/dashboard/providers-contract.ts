@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { ChannelName } from '../api/contract/attempt.ts'
-import { Integration } from '../api/contract/integration.ts'
+import { ChannelName } from '../contract/attempt.ts'
+import { Integration } from '../contract/integration.ts'
 
 /** Requests and answers for providers. Setting up one provider is answered as in the merchants' API. */
 

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import type { Channel } from '../../kernel/channel.ts'
 import { ATTEMPT_STATUSES, PAYMENT_STATUSES } from '../../payments/state/statuses.ts'
-import { nullable } from '../api/contract/schema.ts'
+import { nullable } from '../contract/schema.ts'
 
 /** Rows of lists. This file imports so little that the pages can have its types. */
 

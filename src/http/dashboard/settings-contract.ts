@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { CORNERS, LANGUAGES, type Language, WIDGET_ACCESS } from '../../merchants/brand.ts'
-import { nullable } from '../api/contract/schema.ts'
+import { nullable } from '../contract/schema.ts'
 
 /** Requests and answers for branding and settings. The web application imports their types. */
 

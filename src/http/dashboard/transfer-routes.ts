@@ -4,20 +4,20 @@ import { type MemberId, parseId } from '../../kernel/ids.ts'
 import type { Money } from '../../kernel/money.ts'
 import { findMemberNames } from '../../members/member-store.ts'
 import type { PaymentDependencies } from '../../payments/dependencies.ts'
+import type { Refund } from '../../payments/state/refund.ts'
+import { type ListedReview, listReviews } from '../../payments/store/reviews.ts'
+import { FIRST_PAGE, listTransfers, type TransferCursor } from '../../payments/store/transfers.ts'
 import {
   closeTransfer,
   findTransfer,
   type Handling,
   matchTransfer,
   returnTransfer,
-} from '../../payments/handle-transfer.ts'
-import { reviewPayment } from '../../payments/review-payment.ts'
-import type { Refund } from '../../payments/state/refund.ts'
-import { type ListedReview, listReviews } from '../../payments/store/reviews.ts'
-import { FIRST_PAGE, listTransfers, type TransferCursor } from '../../payments/store/transfers.ts'
-import { makeCursor, readCursor } from '../api/contract/cursor.ts'
+} from '../../payments/transfers/handle-transfer.ts'
+import { reviewPayment } from '../../payments/transfers/review-payment.ts'
 import { ownPayment } from '../api/payments.ts'
 import { bankAccountIn } from '../api/refunds.ts'
+import { makeCursor, readCursor } from '../contract/cursor.ts'
 import type { App } from '../server/framework.ts'
 import { inMerchant, scopeOf } from './guard.ts'
 import { DEFAULT_PAGE_SIZE } from './payment-routes.ts'

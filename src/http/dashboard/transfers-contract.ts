@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { PAYMENT_STATUSES } from '../../payments/state/statuses.ts'
-import { BankAccount } from '../api/contract/bank-account.ts'
-import { dataOf, listOf, nullable } from '../api/contract/schema.ts'
+import { BankAccount } from '../contract/bank-account.ts'
+import { dataOf, listOf, nullable } from '../contract/schema.ts'
 
 /** Money that does not add up, and what people did with it. */
 

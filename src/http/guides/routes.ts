@@ -57,7 +57,7 @@ function addressOf(from: string, href: string): string | undefined {
   const [file = '', anchor] = href.split('#')
   if (file === '') return href
   const target = posix.join(posix.dirname(from), file)
-  if (target === '../openapi.json') return '/openapi.json'
+  if (target === 'openapi.json') return '/openapi.json'
   const page = PAGES.find(({ name }) => `${name}.md` === target)
   return page && addressOfPage(page.name) + (anchor ? `#${anchor}` : '')
 }

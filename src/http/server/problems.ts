@@ -1,57 +1,8 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import { PROBLEMS, Problem, type ProblemCode } from '../../kernel/problem.ts'
+import { PROBLEMS, Problem } from '../../kernel/problem.ts'
+import { STATUS } from '../contract/problem.ts'
 import { RateLimiter } from './rate-limit.ts'
-
-export const STATUS: Record<ProblemCode, number> = {
-  malformed_json: 400,
-  invalid_request: 400,
-  unknown_field: 400,
-  invalid_credentials: 401,
-  credential_expired: 401,
-  not_signed_in: 401,
-  sign_in_refused: 401,
-  address_not_allowed: 403,
-  insufficient_scope: 403,
-  merchant_suspended: 403,
-  forbidden: 403,
-  step_up_required: 403,
-  second_factor_required: 403,
-  not_found: 404,
-  method_not_allowed: 405,
-  request_timeout: 408,
-  conflict: 409,
-  duplicate_reference: 409,
-  duplicate_refund: 409,
-  refund_needs_no_account: 409,
-  too_many_refunds: 409,
-  reference_conflict: 409,
-  attempt_in_progress: 409,
-  too_many_attempts: 409,
-  too_many_endpoints: 409,
-  too_many_links: 409,
-  idempotency_in_progress: 409,
-  payment_not_completed: 409,
-  payment_already_completed: 409,
-  payment_cancelled: 409,
-  payment_expired: 409,
-  body_too_large: 413,
-  unsupported_media_type: 415,
-  no_integration_available: 422,
-  unknown_provider: 422,
-  provider_not_configured: 422,
-  currency_not_supported: 422,
-  amount_out_of_range: 422,
-  refund_account_required: 422,
-  refund_exceeds_payment: 422,
-  idempotency_key_reused: 422,
-  rate_limited: 429,
-  headers_too_large: 431,
-  internal_error: 500,
-  provider_error: 502,
-  unavailable: 503,
-  provider_timeout: 504,
-}
 
 /** RFC 9457. The type is a URN, so it is the same on every installation. */
 export function problemBody(problem: Problem, where: { path: string; requestId: string }) {

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Mode } from '../../kernel/mode.ts'
 import { type Mistake, refuse } from '../../kernel/problem.ts'
 import { parseTarget } from '../../outbound/request-target.ts'
-import { User } from '../api/contract/checkout.ts'
+import { User } from '../contract/checkout.ts'
 import { misspelledFields, unknownFields } from './unknown-fields.ts'
 import { mistakesOf, NO_CUSTOM_FIELDS } from './validation-errors.ts'
 

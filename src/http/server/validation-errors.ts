@@ -1,7 +1,7 @@
 import type { FastifySchemaValidationError } from 'fastify'
 import { DEFAULT_CURRENCY, lowestDenomination, MAX_AMOUNT, parseCurrency } from '../../kernel/money.ts'
 import { type Mistake, pointerPart } from '../../kernel/problem.ts'
-import { FORMATS } from '../api/contract/formats.ts'
+import { FORMATS } from '../contract/formats.ts'
 import { unknownField } from './unknown-fields.ts'
 
 // Bounds the size of the response.

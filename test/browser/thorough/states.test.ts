@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { sql } from '../../../src/database/sql.ts'
 import { setMerchantStatus } from '../../../src/merchants/manage-merchants.ts'
-import { expirePayments } from '../../../src/payments/expire-payments.ts'
+import { expirePayments } from '../../../src/payments/settle/expire-payments.ts'
 import { startBetween } from '../../support/between.ts'
 import {
   askForAccount,

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
-import type { ProviderAudit } from '../../../src/payments/audit-provider.ts'
+import type { ProviderAudit } from '../../../src/reconciliation/audit-provider.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 

@@ -1,10 +1,10 @@
 import type { Database } from '../../../src/database/database.ts'
 import { sql } from '../../../src/database/sql.ts'
-import { checkDueAttempts } from '../../../src/payments/check-attempts.ts'
 import type { PaymentDependencies } from '../../../src/payments/dependencies.ts'
-import { processWaitingNotices } from '../../../src/payments/receive-notice.ts'
-import { reconcileDueReturns } from '../../../src/payments/reconcile-due.ts'
-import { sendDueRefunds } from '../../../src/payments/refund-payment.ts'
+import { sendDueRefunds } from '../../../src/payments/refunds/refund-payment.ts'
+import { checkDueAttempts } from '../../../src/payments/settle/check-attempts.ts'
+import { processWaitingNotices } from '../../../src/payments/settle/receive-notice.ts'
+import { reconcileDueReturns } from '../../../src/reconciliation/reconcile-due.ts'
 
 const HURRY_EVERY_MS = 500
 

@@ -1,6 +1,6 @@
 import { sql } from '../../../src/database/sql.ts'
-import { auditProvider } from '../../../src/payments/audit-provider.ts'
 import { listAuditScopes } from '../../../src/payments/store/provider-audit.ts'
+import { auditProvider } from '../../../src/reconciliation/audit-provider.ts'
 import type { FakeProvider } from '../../fakes/fake-provider.ts'
 import { findFake } from '../../fakes/index.ts'
 import { openListener } from '../../support/listener.ts'

@@ -1,6 +1,6 @@
-import type { Difference } from '../../../src/payments/audit-provider.ts'
-import type { Repaired } from '../../../src/payments/repair-difference.ts'
 import type { UnmatchedReceipt } from '../../../src/payments/store/receipts.ts'
+import type { Difference } from '../../../src/reconciliation/audit-provider.ts'
+import type { Repaired } from '../../../src/reconciliation/repair-difference.ts'
 import { pause } from '../chaos/door.ts'
 import type { Market } from '../whole-payments/market.ts'
 import type { Processes } from '../whole-payments/processes.ts'

@@ -1,0 +1,261 @@
+import { Type } from 'typebox'
+import type { Channel } from '../../kernel/channel.ts'
+import { ATTEMPT_STATUSES, type AttemptStatus } from '../../payments/state/attempt.ts'
+import { FAILURE_CODES, type FailureCode } from '../../providers/provider.ts'
+import { BankAccount } from './bank-account.ts'
+import { CheckoutRequest, User } from './checkout.ts'
+import {
+  attemptExample,
+  cardExample,
+  initializedExample,
+  quoteExample,
+  refundExample,
+  timelineExample,
+} from './examples.ts'
+import { dataOf, nullable, optional, ref, wholeListOf } from './schema.ts'
+
+const Time = Type.String({ format: 'date-time' })
+export const ChannelName = Type.Unsafe<Channel>({ type: 'string', enum: ['card', 'virtual-bank-account'] })
+
+export const Attempt = Type.Object(
+  {
+    id: Type.String(),
+    reference: Type.String({ description: 'The payment’s reference with a unique suffix.' }),
+    number: Type.Integer(),
+    provider: Type.String(),
+    channel: ChannelName,
+    status: Type.Unsafe<AttemptStatus>({
+      type: 'string',
+      enum: [...ATTEMPT_STATUSES],
+      description:
+        '`pending`: the customer has a link or an account number and has not paid yet. ' +
+        '`processing`: the provider is working on it or did not answer, so the outcome is not known yet. ' +
+        '`successful`: it paid the payment. `failed`: see `failure`; the customer can try again. ' +
+        '`abandoned`: the payment ended in another way first. ' +
+        '`surplus`: it was paid after the payment had already been paid; the money is refunded, or `needsReview` says why not.',
+    }),
+    amountCharged: Type.Integer({ description: 'The amount that the customer pays.' }),
+    fee: Type.Integer({ description: 'The provider’s fee, part of `amountCharged`.' }),
+    amountReceived: Type.Integer({ description: 'The amount that has arrived through this attempt so far.' }),
+    failure: Type.Unsafe<null | {
+      code: FailureCode
+      message: string
+      retryable: boolean
+      providerCode: string | null
+    }>({
+      type: ['object', 'null'],
+      properties: {
+        code: { type: 'string', enum: [...FAILURE_CODES] },
+        message: {
+          type: 'string',
+          description:
+            'For you, in English. The payment page shows its own text for `code`, in the customer’s language.',
+        },
+        retryable: { type: 'boolean' },
+        providerCode: { type: ['string', 'null'] },
+      },
+    }),
+    needsReview: nullable(Type.String({ description: 'Why a person must check this attempt.' })),
+    providerReference: Type.String(),
+    instructions: Type.Unsafe<Record<string, unknown> | null>({
+      type: ['object', 'null'],
+      additionalProperties: true,
+      description: 'How the customer pays: a link, or an account to transfer to.',
+    }),
+    createdAt: Time,
+    resolvedAt: nullable(Time),
+  },
+  { $id: 'Attempt', description: 'One try at paying a payment, through one provider.', examples: [attemptExample] },
+)
+
+const { amount, reference, redirectURL, webhook, currency, customerBearsCharge, metadata, expiresIn } =
+  CheckoutRequest.properties
+
+export const InitializeRequest = Type.Object(
+  {
+    provider: Type.String({
+      minLength: 1,
+      maxLength: 100,
+      description: 'Name of a provider for its card channel, or the name followed by `-virtual-bank-account`.',
+    }),
+    amount,
+    user: User,
+    reference,
+    redirectURL,
+    webhook,
+    currency,
+    country: optional(CheckoutRequest.properties.country),
+    customerBearsCharge,
+    metadata,
+    expiresIn,
+    saveCard: optional(
+      Type.Boolean({
+        default: false,
+        description: 'The customer agreed to save the card. Only for providers whose own page does not ask.',
+      }),
+    ),
+  },
+  {
+    $id: 'InitializeRequest',
+    examples: [
+      {
+        ...{ provider: initializedExample.provider, amount: 1_250_000, reference: 'ORD-20932' },
+        user: { email: 'ada@example.com' },
+      },
+    ],
+  },
+)
+export type InitializeRequest = Type.Static<typeof InitializeRequest>
+
+export const Initialized = Type.Object(
+  {
+    provider: Type.String(),
+    channel: ChannelName,
+    reference: Type.String({ description: 'Reference of the attempt. The widget accepts it.' }),
+    amount: Type.Integer(),
+    data: Type.Unsafe<Record<string, unknown>>({
+      type: 'object',
+      additionalProperties: true,
+      description:
+        'card: `message`, `link`, `reference`, `publicKey` (null while a saved card waits for a PIN or code). virtual-bank-account: `message`, `accountName`, `accountNumber`, `bankName`, `expiresAt`, `amountToTransfer`.',
+    }),
+  },
+  { $id: 'Initialized', examples: [initializedExample] },
+)
+export type Initialized = Type.Static<typeof Initialized>
+export const InitializeAnswer = dataOf(ref(Initialized))
+
+export const RefundRequest = Type.Object(
+  {
+    amount: optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 999_999_999_999,
+        description: 'In the lowest denomination. Absent: the whole amount that can still be refunded.',
+      }),
+    ),
+    reason: optional(Type.String({ format: 'plain-text', maxLength: 200 })),
+    destinationAccountNumber: optional(BankAccount.destinationAccountNumber),
+    destinationAccountBankCode: optional(BankAccount.destinationAccountBankCode),
+    allowDuplicate: optional(
+      Type.Boolean({
+        description:
+          'Without an Idempotency-Key, the same amount of the same payment within a minute is rejected as `duplicate_refund`. `true` allows it. `false` rejects it also with a key.',
+      }),
+    ),
+  },
+  { $id: 'RefundRequest', examples: [{ amount: 250_000, reason: 'one item returned' }] },
+)
+export type RefundRequest = Type.Static<typeof RefundRequest>
+
+export const RefundRetry = Type.Object(BankAccount, {
+  $id: 'RefundRetry',
+  examples: [{ destinationAccountNumber: '0690000031', destinationAccountBankCode: '044' }],
+})
+export type RefundRetry = Type.Static<typeof RefundRetry>
+
+export const RefundAccount = Type.Object(
+  {
+    needed: Type.Boolean({
+      description: 'Send `destinationAccountNumber` and `destinationAccountBankCode` with a refund.',
+    }),
+    provider: Type.String(),
+    banks: Type.Array(Type.Object({ code: Type.String(), name: Type.String() }), {
+      description: 'The banks that the provider lists. Empty: it has no list, or does not answer.',
+    }),
+  },
+  {
+    $id: 'RefundAccount',
+    examples: [{ needed: true, provider: attemptExample.provider, banks: [{ code: '044', name: 'Access Bank' }] }],
+  },
+)
+export const RefundAccountQuery = Type.Object({
+  attempt: Type.Optional(
+    Type.String({
+      maxLength: 64,
+      description:
+        'The `att_` id of an attempt of this payment, to return surplus or other money that did not pay it. Default: the attempt that paid.',
+    }),
+  ),
+})
+
+export const RefundAccountAnswer = dataOf(ref(RefundAccount))
+
+export const Refund = Type.Object(
+  {
+    id: Type.String(),
+    payment: Type.String({ description: 'Id of the payment.' }),
+    amount: Type.Integer(),
+    currency: Type.String(),
+    kind: Type.Unsafe<string>({
+      type: 'string',
+      enum: ['merchant', 'surplus', 'provider', 'chargeback'],
+      description:
+        '`merchant`: requested through this API. `surplus`: made by Manilla, because the payment had already been paid. `provider`: made at the provider, for example in its dashboard, or by hand. `chargeback`: taken by the customer’s bank after a lost dispute.',
+    }),
+    status: Type.Unsafe<string>({ type: 'string', enum: ['pending', 'successful', 'failed'] }),
+    reason: nullable(Type.String()),
+    failure: nullable(Type.String()),
+    needsReview: nullable(
+      Type.String({
+        description:
+          'Why a person must check this refund. `refund_unfinished: …`: the provider has not finished it in time (3 days, longer for some providers). `refund_needs_account: …`: the provider waits for the customer’s bank account, see `POST /refunds/{id}/retry`.',
+      }),
+    ),
+    createdAt: Time,
+    resolvedAt: nullable(Time),
+  },
+  { $id: 'Refund', examples: [refundExample] },
+)
+export const RefundAnswer = dataOf(ref(Refund))
+export const RefundId = Type.Object({ id: Type.String({ description: 'Id of the refund: `rfd_…`.' }) })
+export const RefundsAnswer = wholeListOf(ref(Refund))
+
+export const Timeline = wholeListOf(
+  Type.Object(
+    {
+      at: Time,
+      kind: Type.String({ description: '`request`, `change`, `call`, `notice`, `money` or `refund`.' }),
+      what: Type.String(),
+      attempt: nullable(Type.String()),
+      detail: Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true }),
+    },
+    { examples: [timelineExample] },
+  ),
+)
+
+export const Card = Type.Object(
+  {
+    id: Type.String(),
+    provider: Type.String(),
+    userId: nullable(Type.String({ description: 'The `user.id` that the card belongs to. Null: the e-mail address.' })),
+    email: Type.String({ description: 'The e-mail address that the card was saved with.' }),
+    brand: Type.String(),
+    last4: Type.String(),
+    expiryMonth: Type.Integer(),
+    expiryYear: Type.Integer(),
+    createdAt: Time,
+  },
+  { $id: 'Card', examples: [cardExample] },
+)
+export const CardsAnswer = wholeListOf(ref(Card))
+export const CardAnswer = dataOf(ref(Card))
+
+export const QuoteRequest = Type.Object(
+  { amount, currency, country: CheckoutRequest.properties.country, customerBearsCharge },
+  { $id: 'QuoteRequest', examples: [{ amount: 1_250_000, currency: 'NGN', country: 'NG' }] },
+)
+export type QuoteRequest = Type.Static<typeof QuoteRequest>
+
+export const QuoteAnswer = wholeListOf(
+  Type.Object(
+    {
+      provider: Type.String(),
+      channel: ChannelName,
+      fee: Type.Integer(),
+      amountCharged: Type.Integer({ description: 'The amount that the customer pays.' }),
+      amountSettled: Type.Integer({ description: 'The amount that the merchant gets.' }),
+    },
+    { examples: [quoteExample] },
+  ),
+)

@@ -1,0 +1,178 @@
+import type { Connection, ListedDispute, ListedRefund, ReturnsAnswer } from '../../providers/provider.ts'
+import { callProvider } from '../call-provider.ts'
+import { changePayment } from '../change-payment.ts'
+import type { PaymentDependencies } from '../dependencies.ts'
+import { type Attempt, handleOf } from '../state/attempt.ts'
+import { type Dispute, disputeChange, withListed } from '../state/dispute.ts'
+import { chargebackId, matchLoss, matchRefund, whyExceeded } from '../state/match-returns.ts'
+import { attemptIn } from '../state/payment-state.ts'
+import type { Refund } from '../state/refund.ts'
+import { disputesOf } from '../store/disputes.ts'
+import { allTransactionsOf } from '../store/receipts.ts'
+import { refundsOfOthers } from '../store/refunds.ts'
+import {
+  completeRefund,
+  failRefund,
+  keepDispute,
+  loseDispute,
+  markForReview,
+  nameRefund,
+  type Reconciliation,
+  recordDispute,
+  recordRefund,
+  updateDispute,
+  winDispute,
+} from './write-returns.ts'
+
+export type Reconciled =
+  /** `changes`: recorded differences. `waits`: why an entry cannot be matched yet. `isOpen`: a refund or dispute is unfinished. */
+  | { kind: 'reconciled'; changes: number; waits: string | null; isOpen: boolean }
+  | { kind: 'unanswered'; because: string }
+  | { kind: 'missing' }
+  /** The provider has no list of refunds and disputes. */
+  | { kind: 'unsupported' }
+
+type Returns = Extract<ReturnsAnswer, { kind: 'returns' }>
+
+/**
+ * Reconciliation of one attempt: lists the provider's refunds and disputes and records the missing ones. The provider is called outside a
+ * transaction; the differences are written in one transaction, under the payment's lock.
+ */
+export async function reconcileReturns(deps: PaymentDependencies, attempt: Attempt): Promise<Reconciled> {
+  const transactionIds = await allTransactionsOf(deps.database, attempt.id)
+  const list = async (provider: Connection) =>
+    (await provider.listReturns?.(handleOf(attempt), transactionIds)) ?? ({ kind: 'unsupported' } as const)
+  const answer = await callProvider(deps, attempt, 'list returns', list)
+  if (answer.kind === 'unknown') return { kind: 'unanswered', because: answer.because }
+  if (answer.kind !== 'returns') return answer
+  return changePayment(deps, attempt.paymentId, {
+    read: (tx) => Promise.all([disputesOf(tx, attempt.paymentId), refundsOfOthers(tx, attempt, answer.refunds)]),
+    decide: (state, [disputes, ofOthers], tx) => {
+      const isOwn = ({ attemptId }: { attemptId: string }) => attemptId === attempt.id
+      const work: Reconciliation = {
+        tx,
+        deps,
+        state,
+        attempt: attemptIn(state, attempt.id),
+        refunds: state.refunds.filter(isOwn),
+        disputes: disputes.filter(isOwn),
+      }
+      // Two transfers of one order can be matched with two payments: the provider lists all refunds of that order for both.
+      const refunds = answer.refunds.filter((refund) => isKnown(work, refund) || !ofOthers.has(refund.refundId))
+      return recordDifferences(work, { ...answer, refunds })
+    },
+  })
+}
+
+function isKnown(work: Reconciliation, refund: ListedRefund): boolean {
+  return matchRefund(work, refund, false).kind === 'known'
+}
+
+function recordDifferences(work: Reconciliation, { refunds, disputes }: Returns): Reconciled {
+  const before = work.state.payment.sequence
+  const waits: string[] = []
+  const listed = refunds.toSorted((a, b) => rank(a) - rank(b) || a.at.getTime() - b.at.getTime())
+  // Known refunds first: a resolved one changes the amount that is left for the others.
+  const known = listed.filter((refund) => isKnown(work, refund))
+  const others = listed.filter((refund) => !known.includes(refund))
+  const done = new Set<string>()
+  for (const refund of known) takeRefund(work, refund, done, waits)
+  for (const dispute of disputes.toSorted((a, b) => a.openedAt.getTime() - b.openedAt.getTime()))
+    takeDispute(work, dispute, listed, waits)
+  // Of money that was returned before we saw it, large refunds first: a small one must not take a part of their row.
+  for (const refund of others.toSorted((a, b) => b.amount.amount - a.amount.amount))
+    if (matchRefund(work, refund, false).kind === 'adopts') takeRefund(work, refund, done, waits)
+  for (const refund of others) takeRefund(work, refund, done, waits)
+  return {
+    kind: 'reconciled',
+    changes: work.state.payment.sequence - before,
+    waits: waits[0] ?? null,
+    isOpen:
+      waits.length > 0 || [...refunds, ...disputes].some(({ status }) => status === 'pending' || status === 'open'),
+  }
+}
+
+/** Of several tries with one reference, the successful one counts, then a pending one. */
+function rank({ status }: ListedRefund): number {
+  return { successful: 0, pending: 1, failed: 2 }[status]
+}
+
+function takeRefund(work: Reconciliation, listed: ListedRefund, done: Set<string>, waits: string[]): void {
+  const { refundId, reference, status } = listed
+  const isAnother = reference !== null && done.has(reference)
+  const match = matchRefund(work, listed, isAnother)
+  if (reference !== null) done.add(reference)
+  switch (match.kind) {
+    case 'known':
+      if (isAnother && match.refund.status === 'successful' && status !== 'successful') return
+      takeKnown(work, match.refund, listed, waits)
+      break
+    case 'settles':
+      keepDispute(work, { ...match.dispute, settledBy: refundId })
+      break
+    case 'adopts':
+      nameRefund(work, match.refund, { amount: listed.amount.amount, providerRefundId: refundId })
+      break
+    case 'new':
+      recordRefund(work, listed.amount.amount, refundId)
+      break
+    case 'waits':
+      waits.push(match.because)
+      break
+    case 'unfit':
+      markForReview(work, `refund_mismatch: ${match.because}.`)
+      break
+    case 'nothing':
+      break
+  }
+}
+
+const FAILED = 'The provider could not give the money back.'
+
+function takeKnown(work: Reconciliation, refund: Refund, listed: ListedRefund, waits: string[]): void {
+  const { refundId, status } = listed
+  if (status === refund.status || status === 'pending') return
+  // The transaction was recorded as returned in full, so the payment never counted it. A person decides what to do now.
+  const isOfReversed = !refund.counted && refund.kind === 'provider' && work.attempt.amountReversed > 0
+  const exceeded = refund.status === 'failed' ? whyExceeded(work, refund.amount) : undefined
+  if (status === 'failed' && isOfReversed)
+    markForReview(work, `refund_failed: the provider kept ${refund.amount} that is on record as given back.`)
+  else if (status === 'failed') failRefund(work, refund, FAILED)
+  else if (exceeded?.kind === 'waits') waits.push(exceeded.because)
+  else if (exceeded) markForReview(work, `refund_mismatch: ${exceeded.because}.`)
+  else completeRefund(work, refund, refundId)
+}
+
+function takeDispute(work: Reconciliation, listed: ListedDispute, refunds: ListedRefund[], waits: string[]): void {
+  if (listed.amount.amount < 1) {
+    markForReview(work, 'dispute_mismatch: a dispute without an amount is listed.')
+    return
+  }
+  const known =
+    work.disputes.find(({ providerDisputeId }) => providerDisputeId === listed.disputeId) ?? recordDispute(work, listed)
+  const change = disputeChange(known, listed)
+  const dispute = known.status === 'open' ? withListed(known, listed) : known
+  if (change === 'updated') updateDispute(work, dispute)
+  else if (change === 'won') winDispute(work, dispute)
+  else if (change === 'lost') takeLoss(work, dispute, refunds, waits)
+}
+
+function takeLoss(work: Reconciliation, dispute: Dispute, refunds: ListedRefund[], waits: string[]): void {
+  const loss = matchLoss(work, dispute, refunds)
+  switch (loss.kind) {
+    case 'waits':
+      waits.push(loss.because)
+      break
+    case 'adopts': {
+      const wanted = { amount: dispute.amount, providerRefundId: chargebackId(dispute) }
+      loseDispute(work, dispute, { counted: nameRefund(work, loss.refund, wanted), settledBy: null })
+      break
+    }
+    case 'counted':
+      loseDispute(work, dispute, { counted: loss.refund, settledBy: loss.settledBy })
+      break
+    case 'chargeback':
+      loseDispute(work, dispute, { amount: loss.amount })
+      if (loss.review) markForReview(work, loss.review)
+  }
+}

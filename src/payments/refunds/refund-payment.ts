@@ -1,0 +1,317 @@
+import type { Writes } from '../../database/database.ts'
+import { actRecorded } from '../../events/audit-log-store.ts'
+import type { AttemptId, PaymentId } from '../../kernel/ids.ts'
+import { type Currency, type Money, money } from '../../kernel/money.ts'
+import { Problem } from '../../kernel/problem.ts'
+import { type AccountLimits, NO_LIMITS, type Started, startWithin } from '../../outbound/account-limits.ts'
+import type { BankAccount, Capabilities, RefundOutcome } from '../../providers/provider.ts'
+import { callProvider } from '../call-provider.ts'
+import { changePayment, writeDecision } from '../change-payment.ts'
+import type { PaymentDependencies } from '../dependencies.ts'
+import { type Attempt, handleOf } from '../state/attempt.ts'
+import { type Review, returnedByHand } from '../state/open-money.ts'
+import { type Change, decide, type PaymentState } from '../state/payment-state.ts'
+import {
+  assertAccountFits,
+  assertNotRepeated,
+  daysOf,
+  newRefund,
+  nextRefundTry,
+  planRefund,
+  type Refund,
+  refundReference,
+  refundSubject,
+  refundView,
+  reviewAfter,
+  reviewedIfLate,
+  type WantedRefund,
+} from '../state/refund.ts'
+import { findAttempt } from '../store/attempts.ts'
+import { findStateByOrder, type LockedPayment } from '../store/payment-states.ts'
+import { isOrderOfAnother } from '../store/provider-audit.ts'
+import { matchedReceipts } from '../store/receipts.ts'
+import {
+  claimDueRefunds,
+  findRefundAccount,
+  findRefundOfCall,
+  forgetRefundAccount,
+  insertRefund,
+  leaseRefund,
+  lockRefund,
+  newRefundLease,
+  postponeRefunds,
+  type RefundLease,
+  refundsOf,
+  renewRefundLease,
+  saveResolved,
+  saveUnanswered,
+  sealAccount,
+} from '../store/refunds.ts'
+import { reviewsOf } from '../store/reviews.ts'
+
+export interface RefundRequest {
+  amount?: number | undefined
+  reason: string | null
+  /** The customer's bank account, for a provider that needs it. */
+  account?: BankAccount | undefined
+  /** Stored with the call's idempotency key, so that a repeat finds its refund. */
+  callReference?: string | undefined
+  /** Allows the same amount again within a minute: `allowDuplicate`, or an idempotency key of its own. */
+  mayRepeat?: boolean
+  /** Throws when the refunds of this payment, with this one, are too much. Runs under the lock of the payment. */
+  limit?: ((total: Money) => void) | undefined
+}
+
+/**
+ * Creates a refund and sends it to the provider that received the money. The refund is committed before the provider is called. A
+ * repeated call finds the first refund and calls the provider only if it wins the lease; otherwise it returns the refund as it is.
+ */
+export async function refundPayment(
+  deps: PaymentDependencies,
+  actor: string,
+  id: PaymentId,
+  wanted: RefundRequest,
+): Promise<Refund> {
+  const { refund, lease } = await changePayment(deps, id, {
+    read: (tx) =>
+      Promise.all([
+        reviewsOf(tx, id),
+        wanted.callReference ? findRefundOfCall(tx, id, wanted.callReference) : undefined,
+      ]),
+    decide: (before, [reviews, known], tx) => {
+      if (known) return { refund: known, lease: undefined }
+      const { payment, refunds } = before
+      if (!wanted.mayRepeat) assertNotRepeated(refunds, before, wanted.amount, deps.clock.now())
+      const { attempt, amount } = planRefund(before, refunds, wanted.amount)
+      wanted.limit?.(money(amount + returnedBefore(refunds, reviews), payment.currency))
+      assertAccountFits(capabilitiesOf(deps, attempt), attempt, wanted.account)
+      const counted = before.receipts.filter((each) => each.attemptId === attempt.id && each.counted)
+      const made = writePending({ tx, deps, before }, wanted, {
+        attemptId: attempt.id,
+        amount,
+        kind: 'merchant',
+        counted: true,
+        reason: wanted.reason,
+        transactionIds: counted.map(({ transactionId }) => transactionId),
+      })
+      const subject = refundSubject(made.refund.id, wanted.account)
+      tx.write(actRecorded({ actor, act: 'refund.asked_for', merchantId: payment.merchantId, subject }))
+      return made
+    },
+  })
+  const held = lease ?? (await leaseRefund(deps.database, refund.id))
+  return held ? sendRefund(deps, refund, held) : refund
+}
+
+export function capabilitiesOf(
+  { providers }: PaymentDependencies,
+  { provider }: Pick<Attempt, 'provider'>,
+): Capabilities {
+  const capabilities = providers.find(provider)?.capabilities
+  if (!capabilities) throw new Problem('conflict', `The provider ${provider} is not known any more.`)
+  return capabilities
+}
+
+/** What people have returned of a payment, at the provider and by hand. */
+export function returnedBefore(refunds: Refund[], reviews: Review[]): number {
+  return refunds
+    .filter(({ kind, status }) => kind === 'merchant' && status !== 'failed')
+    .reduce((sum, refund) => sum + refund.amount, returnedByHand(reviews))
+}
+
+/** Writes a refund, which this process is about to send, and reserves its amount on the attempt. */
+export function writePending(
+  { tx, deps, before }: { tx: Writes; deps: PaymentDependencies; before: LockedPayment },
+  { callReference, account }: Pick<RefundRequest, 'callReference' | 'account'>,
+  wanted: WantedRefund,
+): { refund: Refund; lease: RefundLease } {
+  const refund = newRefund(before.payment, wanted, deps.clock.now())
+  const lease = newRefundLease()
+  const sealedAccount = account && sealAccount(deps.secrets, refund.id, account)
+  insertRefund(tx, before.payment, refund, { callReference, lease, sealedAccount })
+  writeDecision(tx, deps, before, decide(withReturned(before, refund.attemptId, refund.amount), []))
+  return { refund, lease }
+}
+
+export function withReturned(state: PaymentState, attemptId: AttemptId, amount: number): PaymentState {
+  return {
+    ...state,
+    attempts: state.attempts.map((attempt) =>
+      attempt.id === attemptId ? { ...attempt, amountReturned: attempt.amountReturned + amount } : attempt,
+    ),
+  }
+}
+
+/** Adds a counted refund to the totals of attempt and payment. Refunds of surplus money never count. */
+export function withRefunded(state: PaymentState, { attemptId, amount, counted }: Refund): PaymentState {
+  if (!counted) return state
+  return {
+    payment: { ...state.payment, amountRefunded: state.payment.amountRefunded + amount },
+    attempts: state.attempts.map((attempt) =>
+      attempt.id === attemptId ? { ...attempt, amountRefunded: attempt.amountRefunded + amount } : attempt,
+    ),
+  }
+}
+
+export async function sendDueRefunds(deps: PaymentDependencies, limit: number): Promise<number> {
+  const { claimed, done } = await startDueRefunds(deps, limit, NO_LIMITS)
+  await done
+  return claimed
+}
+
+/** Starts the work without waiting for the answers, within the rate limits of each provider account. */
+export async function startDueRefunds(
+  deps: PaymentDependencies,
+  limit: number,
+  limits: AccountLimits,
+): Promise<Started> {
+  return startWithin(limits, await claimDueRefunds(deps.database, limit), {
+    accountOf: ({ account }) => account,
+    work: async ({ refund, lease }) => {
+      await sendRefund(deps, refund, lease).catch((err) =>
+        deps.log.warn({ err, refundId: refund.id }, 'sending a refund failed; retrying'),
+      )
+    },
+    postpone: (late) => postponeRefunds(deps.database, late),
+  })
+}
+
+export async function sendRefund(deps: PaymentDependencies, refund: Refund, lease: RefundLease): Promise<Refund> {
+  const attempt = await findAttempt(deps.database, refund.attemptId)
+  if (!attempt) throw new Error(`attempt ${refund.attemptId} not found`)
+  const others = (await refundsOf(deps.database, refund.paymentId)).filter(({ id }) => id !== refund.id)
+  const known = await findRefundAccount(deps.database, deps.secrets, refund.id)
+  const matched = await matchedReceipts(deps.database, attempt.id, refund.transactionIds)
+  const isOnRecord = async (reference: string) =>
+    (await findStateByOrder(deps.database, attempt, attempt, reference)) !== undefined ||
+    isOrderOfAnother(deps.database, attempt, reference)
+  const outcome = await underLease(deps, refund, lease, (isLeaseHeld) =>
+    callProvider(deps, attempt, 'refund', (provider) =>
+      provider.refund({
+        reference: refundReference(refund.id),
+        order: handleOf(attempt),
+        transactionIds: refund.transactionIds,
+        amount: money(refund.amount, refund.currency as Currency),
+        reason: refund.reason,
+        account: known?.account,
+        refundId: refund.providerRefundId ?? undefined,
+        otherRefundIds: others.flatMap(({ providerRefundId }) => providerRefundId ?? []),
+        recordedAt: refund.createdAt,
+        matched: matched && { receipts: matched, isOnRecord },
+        isLeaseHeld,
+      }),
+    ),
+  )
+  return recordOutcome(deps, refund, { lease, outcome, sealed: known?.sealed ?? null })
+}
+
+const RENEW_EVERY_MS = 20_000
+
+/**
+ * Renews the lease while the provider is called. Some providers have no idempotency key: their adapter first searches for an earlier
+ * request, in several calls. Without the lease, two processes could both find none and refund twice.
+ */
+async function underLease<T>(
+  { database, log }: PaymentDependencies,
+  { id: refundId }: Refund,
+  first: RefundLease,
+  work: (isLeaseHeld: () => boolean) => Promise<T>,
+): Promise<T> {
+  let lease: RefundLease | undefined = first
+  const renewing = setInterval(async () => {
+    if (!lease) return
+    try {
+      lease = await renewRefundLease(database, refundId, lease)
+      if (!lease) log.warn({ refundId }, 'refund lease lost')
+    } catch (err) {
+      log.warn({ err, refundId }, 'renewing a refund lease failed; retrying')
+    }
+  }, RENEW_EVERY_MS)
+  try {
+    return await work(() => lease !== undefined && performance.now() < lease.heldUntilMs)
+  } finally {
+    clearInterval(renewing)
+  }
+}
+
+function recordOutcome(
+  deps: PaymentDependencies,
+  wanted: Refund,
+  { lease, outcome, sealed }: { lease: RefundLease; outcome: RefundOutcome; sealed: Buffer | null },
+): Promise<Refund> {
+  return changePayment(deps, wanted.paymentId, {
+    read: (tx) => lockRefund(tx, wanted.id),
+    decide: (before, locked, tx) => {
+      const refund = before.refunds.find(({ id }) => id === wanted.id)
+      if (!refund) throw new Error(`refund ${wanted.id} not found`)
+      if (refund.status !== 'pending') return refund
+      const now = deps.clock.now()
+      const attempt = before.attempts.find(({ id }) => id === refund.attemptId)
+      const days = daysOf(deps.providers.find(attempt?.provider ?? '')?.capabilities ?? {})
+      const after = afterOutcome(refund, outcome, { days, now, hadAccount: sealed !== null })
+      if (after.status === 'pending') {
+        if (locked?.lease !== lease.token) return refund // another process sends it now
+        // An account that came while this try was under way is sent at once.
+        const isSent = sealed !== null && locked.sealedAccount?.equals(sealed) === true
+        saveUnanswered(tx, after, isSent || locked.sealedAccount === null ? nextRefundTry(after, days, now) : now)
+        if (isSent && outcome.kind === 'pending') forgetRefundAccount(tx, after.id)
+        if (after.needsReview === null || after.needsReview === refund.needsReview) return after
+      } else saveResolved(tx, after)
+      const state =
+        after.status === 'successful'
+          ? withRefunded(before, after)
+          : after.status === 'failed'
+            ? withReturned(before, after.attemptId, -after.amount)
+            : before
+      writeDecision(tx, deps, before, decide(state, [refundChange(after)]), {
+        refunds: withRefund(before.refunds, after),
+      })
+      return after
+    },
+  })
+}
+
+function afterOutcome(
+  refund: Refund,
+  outcome: RefundOutcome,
+  { days, now, hadAccount }: { days: number; now: Date; hadAccount: boolean },
+): Refund {
+  switch (outcome.kind) {
+    case 'refunded':
+      return {
+        ...refund,
+        ...{ status: 'successful', failure: null, needsReview: null, resolvedAt: now },
+        providerRefundId: outcome.refundId,
+      }
+    case 'refused':
+      return { ...refund, ...{ status: 'failed', failure: outcome.because, needsReview: null, resolvedAt: now } }
+    default: {
+      const wasSent = !('neverSent' in outcome && outcome.neverSent)
+      const tookAccount = hadAccount && outcome.kind === 'pending' && outcome.needsAccount === undefined
+      return reviewedIfLate(
+        {
+          ...refund,
+          accountTakenAt: tookAccount ? now : refund.accountTakenAt,
+          tries: refund.tries + (wasSent ? 1 : 0), // a request that was never sent is not a try, so the retry is soon
+          providerRefundId: 'refundId' in outcome ? outcome.refundId : refund.providerRefundId,
+          needsReview:
+            outcome.kind === 'pending' ? reviewAfter(refund, outcome.needsAccount, hadAccount) : refund.needsReview,
+        },
+        days,
+        now,
+      )
+    }
+  }
+}
+
+/** The event of a refund's status. */
+export function refundChange(refund: Refund): Change {
+  const type = { failed: 'refund.failed', successful: 'refund.successful', pending: 'refund.needs_review' } as const
+  return { type: type[refund.status], attemptId: refund.attemptId, data: { refund: refundView(refund) } }
+}
+
+/** The refunds of a payment, with this one as it is now. */
+export function withRefund(refunds: Refund[], refund: Refund): Refund[] {
+  const isKnown = refunds.some(({ id }) => id === refund.id)
+  return isKnown ? refunds.map((other) => (other.id === refund.id ? refund : other)) : [...refunds, refund]
+}

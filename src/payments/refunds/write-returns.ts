@@ -1,0 +1,237 @@
+import type { Writes } from '../../database/database.ts'
+import type { EventType } from '../../events/event.ts'
+import { newId } from '../../kernel/ids.ts'
+import type { ListedDispute } from '../../providers/provider.ts'
+import { type ChangeDependencies, writeDecision } from '../change-payment.ts'
+import type { PaymentDependencies } from '../dependencies.ts'
+import type { Attempt } from '../state/attempt.ts'
+import { type Dispute, disputeView } from '../state/dispute.ts'
+import { chargebackId, isChargebackOf, type OnRecord } from '../state/match-returns.ts'
+import { type Change, decide, type PaymentState, replaceAttempt } from '../state/payment-state.ts'
+import { newRefund, type Refund, type RefundKind, refundView } from '../state/refund.ts'
+import { insertDispute, saveDispute } from '../store/disputes.ts'
+import type { LockedPayment } from '../store/payment-states.ts'
+import { insertRefund, reduceRefund, saveProviderRefundId, saveResolved } from '../store/refunds.ts'
+import { refundChange, withRefund, withRefunded, withReturned } from './refund-payment.ts'
+
+/** A locked payment, with the recorded refunds and disputes of one attempt. Each step changes it, and is written at the end. */
+export interface Reconciliation extends OnRecord {
+  tx: Writes
+  deps: ChangeDependencies & Pick<PaymentDependencies, 'log'>
+  state: LockedPayment
+}
+
+const CAUSE = 'reconciliation with the provider'
+
+/** Writes a change with its events, and keeps the new state for the next change. */
+function write(work: Reconciliation, after: PaymentState, changes: Change[]): void {
+  const decision = decide(after, changes)
+  writeDecision(work.tx, work.deps, work.state, decision, { cause: CAUSE })
+  // Not all of `after`: its refunds may be those from before the change.
+  const { payment, attempts } = decision.state
+  work.state = { ...work.state, payment, attempts }
+  work.attempt = decision.state.attempts.find(({ id }) => id === work.attempt.id) ?? work.attempt
+}
+
+function keepRefund(work: Reconciliation, refund: Refund): void {
+  work.refunds = withRefund(work.refunds, refund)
+  work.state = { ...work.state, refunds: withRefund(work.state.refunds, refund) }
+}
+
+/** Writes a refund that was made at the provider. The caller records its events. */
+function addRefund(
+  work: Reconciliation,
+  wanted: { amount: number; kind: RefundKind; providerRefundId: string; reason: string },
+): { refund: Refund; after: PaymentState } {
+  const { tx, deps, state, attempt } = work
+  const counted = isOfPayment(work, wanted.amount)
+  const all = { ...wanted, attemptId: attempt.id, counted, transactionIds: [] }
+  const refund = newRefund(state.payment, all, deps.clock.now())
+  insertRefund(tx, state.payment, refund)
+  keepRefund(work, refund)
+  return { refund, after: withRefunded(withReturned(state, attempt.id, refund.amount), refund) }
+}
+
+/** Whether a refund of this amount counts towards the payment. Amounts of pending refunds are reserved. */
+function isOfPayment({ state: { payment }, attempt, refunds }: Reconciliation, amount: number): boolean {
+  // The payment was paid by another attempt, so this attempt's money is surplus.
+  if (payment.status === 'successful' && attempt.status !== 'successful') return false
+  const promised = refunds
+    .filter(({ status, counted }) => status === 'pending' && counted)
+    .reduce((sum, refund) => sum + refund.amount, 0)
+  return amount <= payment.amountPaid - payment.amountRefunded - promised
+}
+
+export function recordRefund(work: Reconciliation, amount: number, providerRefundId: string): void {
+  const reason = 'Made on the provider’s side.'
+  const { refund, after } = addRefund(work, { amount, kind: 'provider', providerRefundId, reason })
+  write(work, after, [refundChange(refund)])
+}
+
+/** A pending or failed refund turned out successful. */
+export function completeRefund(work: Reconciliation, refund: Refund, providerRefundId: string): void {
+  const wasHeld = refund.status === 'pending'
+  const done: Refund = {
+    ...refund,
+    ...{ providerRefundId, status: 'successful', failure: null, needsReview: null },
+    // Other refunds may have used the amount of a failed one since.
+    counted: refund.counted && (wasHeld || isOfPayment(work, refund.amount)),
+    resolvedAt: work.deps.clock.now(),
+  }
+  saveResolved(work.tx, done)
+  keepRefund(work, done)
+  const held = wasHeld ? work.state : withReturned(work.state, done.attemptId, done.amount)
+  write(work, withRefunded(held, done), [refundChange(done)])
+}
+
+/** A refund failed, possibly after it was announced as successful. Its amount is available again. */
+export function failRefund(work: Reconciliation, refund: Refund, failure: string): void {
+  const after = unreturn(work, refund, failure)
+  write(work, after.state, [refundChange(after.refund)])
+}
+
+function unreturn(work: Reconciliation, refund: Refund, failure: string): { refund: Refund; state: PaymentState } {
+  const failed: Refund = {
+    ...refund,
+    ...{ status: 'failed', failure, needsReview: null },
+    resolvedAt: work.deps.clock.now(),
+  }
+  saveResolved(work.tx, failed)
+  keepRefund(work, failed)
+  const state = withReturned(work.state, refund.attemptId, -refund.amount)
+  const wasDone = refund.status === 'successful'
+  return { refund: failed, state: wasDone ? withRefunded(state, { ...refund, amount: -refund.amount }) : state }
+}
+
+/**
+ * Sets the provider's refund id on money that was recorded as returned without one. A row may stand for several refunds; then a part is
+ * split off. The payment's totals do not change.
+ */
+export function nameRefund(
+  work: Reconciliation,
+  unnamed: Refund,
+  { amount, providerRefundId }: { amount: number; providerRefundId: string },
+): Refund {
+  const { tx, deps, state } = work
+  if (amount === unnamed.amount) {
+    const named = { ...unnamed, providerRefundId }
+    saveProviderRefundId(tx, named.id, providerRefundId)
+    keepRefund(work, named)
+    return named
+  }
+  const { kind, counted, reason, transactionIds, attemptId } = unnamed
+  const left = { ...unnamed, amount: unnamed.amount - amount }
+  reduceRefund(tx, left.id, left.amount)
+  keepRefund(work, left)
+  const wanted = { attemptId, amount, kind, counted, reason, transactionIds, providerRefundId }
+  const named = newRefund(state.payment, wanted, deps.clock.now())
+  insertRefund(tx, state.payment, named)
+  keepRefund(work, named)
+  return named
+}
+
+/** Marks the attempt for review by a person, once. */
+export function markForReview(work: Reconciliation, why: string): void {
+  const { attempt, deps } = work
+  if (attempt.needsReview !== null || attempt.reviewed === why) return
+  deps.log.error({ attemptId: attempt.id, provider: attempt.provider }, 'attempt needs review')
+  const reviewed: Attempt = { ...attempt, needsReview: why }
+  write(work, replaceAttempt(work.state, reviewed), [{ type: 'attempt.needs_review', attemptId: attempt.id }])
+}
+
+export function recordDispute(work: Reconciliation, listed: ListedDispute): Dispute {
+  const { attempt, deps, tx, refunds } = work
+  const about = { providerDisputeId: listed.disputeId }
+  const dispute: Dispute = {
+    ...about,
+    id: newId('dispute', deps.clock.now(), attempt.place),
+    paymentId: attempt.paymentId,
+    attemptId: attempt.id,
+    merchantId: attempt.merchantId,
+    mode: attempt.mode,
+    amount: listed.amount.amount,
+    currency: listed.amount.currency,
+    status: 'open',
+    reason: listed.reason,
+    respondBy: listed.respondBy,
+    // Older versions counted the money of some disputes before they were lost.
+    refundId: refunds.find((refund) => isChargebackOf(refund, about))?.id ?? null,
+    settledBy: null,
+    openedAt: listed.openedAt,
+    resolvedAt: null,
+  }
+  insertDispute(tx, dispute)
+  work.disputes = [...work.disputes, dispute]
+  write(work, work.state, [disputeChanged('dispute.opened', dispute)])
+  return dispute
+}
+
+const disputeChanged = (type: EventType, dispute: Dispute, refund?: Refund): Change => ({
+  type,
+  attemptId: dispute.attemptId,
+  data: { dispute: disputeView(dispute), ...(refund && { refund: refundView(refund) }) },
+})
+
+export function keepDispute(work: Reconciliation, dispute: Dispute): void {
+  saveDispute(work.tx, dispute)
+  work.disputes = work.disputes.map((other) => (other.id === dispute.id ? dispute : other))
+}
+
+export function updateDispute(work: Reconciliation, dispute: Dispute): void {
+  keepDispute(work, dispute)
+  write(work, work.state, [disputeChanged('dispute.updated', dispute)])
+}
+
+/** A chargeback that was recorded before is reversed. */
+export function winDispute(work: Reconciliation, dispute: Dispute): void {
+  const counted = work.refunds.find(({ id, status }) => id === dispute.refundId && status === 'successful')
+  const isChargeback = counted?.kind === 'chargeback'
+  const undone = isChargeback ? unreturn(work, counted, 'dispute_won: the provider gave the money back.') : null
+  const won: Dispute = { ...dispute, status: 'won', resolvedAt: work.deps.clock.now() }
+  keepDispute(work, won)
+  write(work, undone?.state ?? work.state, [disputeChanged('dispute.won', won, undone?.refund)])
+}
+
+/** Records lost money once: by the refund `counted` if it exists, else by a new chargeback of `amount`, unless that is 0. */
+export function loseDispute(
+  work: Reconciliation,
+  dispute: Dispute,
+  by: { counted: Refund; settledBy: string | null } | { amount: number },
+): void {
+  const reason = 'The customer’s bank took the money back.'
+  const providerRefundId = chargebackId(dispute)
+  const added =
+    'amount' in by && by.amount > 0
+      ? chargeBack(work, { amount: by.amount, kind: 'chargeback', providerRefundId, reason })
+      : null
+  const refund = 'counted' in by ? by.counted : added?.refund
+  const lost: Dispute = {
+    ...dispute,
+    status: 'lost',
+    refundId: refund?.id ?? null,
+    settledBy: 'counted' in by ? by.settledBy : dispute.settledBy,
+    resolvedAt: work.deps.clock.now(),
+  }
+  keepDispute(work, lost)
+  write(work, added?.after ?? work.state, [disputeChanged('dispute.lost', lost, refund)])
+}
+
+/** A dispute that is lost again after it was won reuses its chargeback, with the amount that is left. */
+function chargeBack(
+  work: Reconciliation,
+  wanted: Parameters<typeof addRefund>[1],
+): { refund: Refund; after: PaymentState } {
+  const before = work.refunds.find(
+    ({ kind, providerRefundId }) => kind === 'chargeback' && providerRefundId === wanted.providerRefundId,
+  )
+  if (!before) return addRefund(work, wanted)
+  const again: Refund = {
+    ...before,
+    ...{ status: 'successful', failure: null, resolvedAt: work.deps.clock.now() },
+    amount: wanted.amount,
+    counted: isOfPayment(work, wanted.amount),
+  }
+  saveResolved(work.tx, again)
+  keepRefund(work, again)
+  return { refund: again, after: withRefunded(withReturned(work.state, again.attemptId, again.amount), again) }
+}

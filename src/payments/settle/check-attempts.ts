@@ -1,0 +1,54 @@
+import {
+  type AccountLimits,
+  accountKey,
+  MAX_BACKGROUND_WAIT_MS,
+  NO_LIMITS,
+  type Started,
+  startWithin,
+} from '../../outbound/account-limits.ts'
+import type { PaymentDependencies } from '../dependencies.ts'
+import type { Attempt } from '../state/attempt.ts'
+import { claimDueChecks, postponeChecks, releaseCheck } from '../store/attempts.ts'
+import { checkAttempt } from './settle-attempt.ts'
+
+/** Checks attempts that are due by their check schedule, because notices can be lost. Returns how many. */
+export async function checkDueAttempts(deps: PaymentDependencies, limit: number): Promise<number> {
+  const { claimed, done } = await startDueChecks(deps, limit, NO_LIMITS)
+  await done
+  return claimed
+}
+
+/** Starts the work without waiting for the answers, within the rate limits of each provider account. */
+export async function startDueChecks(
+  deps: PaymentDependencies,
+  limit: number,
+  limits: AccountLimits,
+): Promise<Started> {
+  const now = deps.clock.now()
+  return startWithin(limits, await claimDueChecks(deps.database, limit), {
+    accountOf: (attempt) => `${accountKey(attempt)} ${urgency(attempt, now)}`,
+    maxWaitOf: (attempt) => (urgency(attempt, now) === 'ended' ? MAX_BACKGROUND_WAIT_MS : undefined),
+    work: (attempt) => check(deps, attempt),
+    postpone: (late) => postponeChecks(deps.database, late),
+  })
+}
+
+/**
+ * Each urgency has its own rate limit, so that the many checks of unused links and of paid account numbers never delay the check of an
+ * unknown outcome: its customer waits.
+ */
+function urgency({ status, instructionsExpireAt }: Attempt, now: Date): 'unknown' | 'open' | 'ended' {
+  if (status === 'processing') return 'unknown'
+  // After a decline the provider's page takes another card, as long as the link is open.
+  const isStillOpen = status === 'failed' && instructionsExpireAt !== null && instructionsExpireAt > now
+  return status === 'pending' || isStillOpen ? 'open' : 'ended'
+}
+
+async function check(deps: PaymentDependencies, attempt: Attempt): Promise<void> {
+  try {
+    await checkAttempt(deps, attempt, { source: 'check' })
+  } catch (err) {
+    deps.log.warn({ err, attemptId: attempt.id }, 'checking an attempt failed; retrying')
+    await releaseCheck(deps.database, attempt.id).catch(() => {}) // the lease expires anyway
+  }
+}

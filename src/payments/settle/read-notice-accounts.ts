@@ -1,0 +1,97 @@
+import type { Place } from '../../kernel/place.ts'
+import type { Owner } from '../../kernel/scope.ts'
+import { findMerchant } from '../../merchants/merchant-store.ts'
+import { type Connection, NotSetUp } from '../../providers/provider.ts'
+import type { PaymentDependencies } from '../dependencies.ts'
+
+/** The accounts whose keys may have signed a notice for a merchant. None: no such merchant, or the provider is not set up. */
+export interface NoticeAccounts {
+  /** The merchant's. */
+  place: Place
+  list: readonly { account: number; connection: Connection }[]
+}
+
+export interface NoticeAccountCache {
+  /** Undefined if not cached. */
+  cached(owner: Owner, provider: string): NoticeAccounts | undefined
+  /** Reads the accounts from the database. Concurrent callers share one look-up. */
+  read(owner: Owner, provider: string): Promise<NoticeAccounts>
+}
+
+// May be long: a notice that fails with cached keys is verified again with keys from the database.
+const CACHE_MS = 60_000
+const MAX_CACHED = 10_000
+
+interface Entry {
+  accounts: NoticeAccounts
+  readAtMs: number
+}
+
+/**
+ * Cache of the look-ups before the signature check, so that a forged notice costs no query. Missing accounts have a cache of their own:
+ * invented merchant ids cannot evict existing accounts.
+ */
+export function noticeAccountCache(
+  deps: Pick<PaymentDependencies, 'database' | 'providers'>,
+  nowMs: () => number = () => performance.now(),
+): NoticeAccountCache {
+  const found = new Map<string, Entry>()
+  const absent = new Map<string, Entry>()
+  const reading = new Map<string, Promise<NoticeAccounts>>()
+  const keyOf = ({ merchantId, mode }: Owner, provider: string) => `${merchantId} ${mode} ${provider}`
+
+  async function read(key: string, owner: Owner, provider: string): Promise<NoticeAccounts> {
+    const readAtMs = nowMs()
+    const accounts = await readAccounts(deps, owner, provider)
+    found.delete(key)
+    absent.delete(key)
+    const entries = accounts.list.length > 0 ? found : absent
+    entries.set(key, { accounts, readAtMs })
+    if (entries.size > MAX_CACHED) entries.delete(entries.keys().next().value as string)
+    return accounts
+  }
+
+  function readOnce(owner: Owner, provider: string): Promise<NoticeAccounts> {
+    const key = keyOf(owner, provider)
+    const underway = reading.get(key)
+    if (underway) return underway
+    const begun = read(key, owner, provider).finally(() => reading.delete(key))
+    reading.set(key, begun)
+    return begun
+  }
+
+  return {
+    cached(owner, provider) {
+      const key = keyOf(owner, provider)
+      const isOld = ({ readAtMs }: Entry) => nowMs() - readAtMs >= CACHE_MS
+      const known = found.get(key)
+      if (known) {
+        // Refreshed in the background, so that a valid notice neither waits nor uses up the rate limit of look-ups.
+        if (isOld(known)) readOnce(owner, provider).catch(() => {})
+        return known.accounts
+      }
+      const none = absent.get(key)
+      return none && !isOld(none) ? none.accounts : undefined
+    },
+    read: readOnce,
+  }
+}
+
+async function readAccounts(
+  { database, providers }: Pick<PaymentDependencies, 'database' | 'providers'>,
+  owner: Owner,
+  provider: string,
+): Promise<NoticeAccounts> {
+  const merchant = await findMerchant(database, owner.merchantId)
+  if (!merchant) return { place: 0, list: [] }
+  const versions = await providers.accounts(owner, provider)
+  const found = versions.map(async (account) => {
+    try {
+      return [{ account, connection: await providers.connect(owner, provider, { account }) }]
+    } catch (error) {
+      if (error instanceof NotSetUp) return [] // the keys were deleted in the meantime
+      throw error
+    }
+  })
+  return { place: merchant.place, list: (await Promise.all(found)).flat() }
+}

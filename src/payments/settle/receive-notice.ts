@@ -1,0 +1,270 @@
+import { reservedOf } from '../../database/database.ts'
+import { NO_ACCOUNT } from '../../integrations/provider-account.ts'
+import type { Owner, Scope } from '../../kernel/scope.ts'
+import { type AccountLimits, accountKey, NO_LIMITS, type Started, startWithin } from '../../outbound/account-limits.ts'
+import type { NoticeReading, RawNotice, Receipt } from '../../providers/provider.ts'
+import { type PaymentDependencies, withReserved } from '../dependencies.ts'
+import { type Reconciled, reconcileReturns } from '../refunds/reconcile-returns.ts'
+import type { Attempt } from '../state/attempt.ts'
+import { newReceiptsOf } from '../state/new-receipt.ts'
+import type { Notice } from '../state/notice.ts'
+import { scheduleHintedCheck } from '../store/hints.ts'
+import { claimWaitingNotices, endNotice, insertNotice, postponeNotices } from '../store/notices.ts'
+import { findStateByOrder } from '../store/payment-states.ts'
+import { isOrderOfAnother } from '../store/provider-audit.ts'
+import { insertUnmatched, readRecordedMoney } from '../store/receipts.ts'
+import { type NoticeAccountCache, type NoticeAccounts, noticeAccountCache } from './read-notice-accounts.ts'
+import { checkAttempt, noticeResult, settleAttempt } from './settle-attempt.ts'
+
+export type Received =
+  /** Stored: answer 2xx, then process it. */
+  | { kind: 'kept'; notice: Notice; isNew: boolean }
+  | { kind: 'forged'; because: string }
+  /** Unsigned: nothing is stored. See `scheduleCheckForHint`. */
+  | { kind: 'hint'; scope: Scope; reference: string }
+  | { kind: 'not found' }
+
+export interface NoticeGuards {
+  accounts: NoticeAccountCache
+  /** Called before an uncached look-up. Throws when the sender has exceeded the rate limit. */
+  beforeLookUp(): void
+  /** Called after that look-up. `found`: the merchant and the provider account exist. */
+  afterLookUp(found: boolean): void
+  /** Rate limit for reading keys from the database after a notice failed with the cached ones. */
+  mayReadAgain(): boolean
+}
+
+/**
+ * Verifies the signature of a notice and stores it. A forged notice costs no query, except a rate-limited read of recently changed keys.
+ */
+export async function receiveNotice(
+  deps: PaymentDependencies,
+  owner: Owner,
+  provider: string,
+  raw: { body: Buffer; headers: Record<string, string> },
+  guards: NoticeGuards = unguarded(deps),
+): Promise<Received> {
+  const known = deps.providers.find(provider)
+  if (!known) return { kind: 'not found' }
+  // No live keys exist, so a signature is impossible.
+  if (known.capabilities.sandboxOnly && owner.mode !== 'sandbox') return { kind: 'forged', because: 'another mode' }
+  const { accounts } = guards
+  const cached = accounts.cached(owner, provider)
+  if (!cached) guards.beforeLookUp()
+  const notice = { ...raw, receivedAt: deps.clock.now() }
+  const current = cached ?? (await accounts.read(owner, provider))
+  if (!cached) guards.afterLookUp(current.list.length > 0)
+  let signed = readWith(current, notice)
+  if (signed.reading.kind === 'forged' && cached && guards.mayReadAgain())
+    signed = readWith(await accounts.read(owner, provider), notice)
+  const { account, reading } = signed
+  if (reading.kind === 'forged') return reading
+  const scope = { ...owner, place: current.place }
+  if (reading.kind === 'hint') return { ...reading, scope }
+  const { body } = raw
+  const stored = await insertNotice(reservedOf(deps.database), deps.secrets, scope, {
+    provider,
+    account,
+    body,
+    reading,
+  })
+  return { kind: 'kept', ...stored }
+}
+
+function unguarded(deps: PaymentDependencies): NoticeGuards {
+  return {
+    accounts: noticeAccountCache(deps),
+    beforeLookUp: () => {},
+    afterLookUp: () => {},
+    mayReadAgain: () => false,
+  }
+}
+
+interface Signed {
+  /** The account whose key signed it. */
+  account: number
+  reading: NoticeReading
+}
+
+/**
+ * Verifies with the keys of the current account, then of retired ones, whose orders are still paid, refunded and disputed. An unknown
+ * account answers like a bad signature, so that strangers cannot find out which merchant uses which provider.
+ */
+function readWith({ list }: NoticeAccounts, notice: RawNotice): Signed {
+  let best: Signed = { account: NO_ACCOUNT, reading: { kind: 'forged', because: 'no such account' } }
+  for (const { account, connection } of list) {
+    const reading = read(() => connection.readNotice(notice))
+    if (reading.kind !== 'forged' && reading.kind !== 'hint') return { account, reading }
+    if (best.reading.kind === 'forged') best = { account, reading }
+  }
+  return best
+}
+
+/** An unsigned notice about a known order schedules a check, at most one per minute and payment. The worker makes it. */
+export async function scheduleCheckForHint(
+  { database }: PaymentDependencies,
+  scope: Scope,
+  provider: string,
+  reference: string,
+): Promise<void> {
+  const found = await findStateByOrder(database, scope, { provider }, reference)
+  if (found) await database.transaction((tx) => scheduleHintedCheck(tx, found.attempt))
+}
+
+/** Adapters must not throw. If one does, the notice is stored as unreadable. */
+function read(reading: () => NoticeReading): NoticeReading {
+  try {
+    return reading()
+  } catch (error) {
+    return { kind: 'unreadable', because: `the adapter failed: ${(error as Error).message}` }
+  }
+}
+
+/** `refunded` and `charged_back` occur in notices that older versions stored. */
+const RETURN_NOTICES = new Set<string>(['refund', 'dispute', 'refunded', 'charged_back'])
+
+/**
+ * A notice only triggers a check: the provider's answer to the check is applied, not what the notice says. The exception is a signed
+ * "processing" about the attempt's own account.
+ */
+export async function processNotice(parts: PaymentDependencies, notice: Notice): Promise<void> {
+  const deps = withReserved(parts)
+  const { database } = deps
+  const { reading } = notice
+  if (reading.kind !== 'notice') {
+    return markUnmatched(deps, notice, `cannot be read: ${reading.because}`)
+  }
+  const { says } = reading
+  // A payout, or a subscription: nothing for a person to look at.
+  if (says === 'other' && reading.reference === null && reading.transactionId === undefined) {
+    return endNotice(database, notice, { state: 'ignored', note: 'is about no order' })
+  }
+  const found = await findAttemptOf(deps, notice, reading)
+  if ('names' in found) {
+    for (const name of found.names) {
+      // The money is that merchant's, and none that this one could match with a payment.
+      if (await isOrderOfAnother(database, notice, name))
+        return markUnmatched(deps, notice, 'names an order of another merchant')
+    }
+    await database.transaction((tx) => insertUnmatched(tx, notice, notice, reading.receipts))
+    return markUnmatched(
+      deps,
+      notice,
+      reading.reference === null ? 'names no reference' : 'names a reference that is not ours',
+    )
+  }
+  const { attempt } = found
+  if (RETURN_NOTICES.has(says)) {
+    const reconciled = await reconcileForNotice(deps, attempt)
+    return endNotice(database, notice, { ...noticeResultOf(reconciled), attemptId: attempt.id })
+  }
+  // Signed with the key of another account, such as a rotated one: it triggers a check, and what it says is ignored.
+  const isOwn = attempt.account === notice.account
+  const noticeSays = isOwn && (says === 'paid' || says === 'failed') ? says : undefined
+  const signal = {
+    source: 'notice' as const,
+    // What is not about our order may still be unmatched money, see below.
+    ...((isOwn || reading.reference === attempt.orderReference) && { noticeId: notice.id }),
+    ...(noticeSays && { noticeSays, noticeReceipts: reading.receipts }),
+  }
+  const state =
+    isOwn && says === 'processing' && attempt.status === 'pending'
+      ? // Applied without a check: it only blocks other attempts until a check gives the outcome. After a decline it may be stale.
+        await settleAttempt(deps, attempt, { ...signal, outcome: { kind: 'processing' } })
+      : await checkAttempt(deps, attempt, signal)
+  if (signal.noticeId !== undefined) return
+  const result = noticeResult(attempt, state.attempts.find(({ id }) => id === attempt.id) ?? attempt)
+  if (result.state === 'ignored') {
+    const isUnmatched = await database.transaction(async (tx) => {
+      const recorded = await readRecordedMoney(tx, attempt, reading.receipts)
+      const newReceipts = newReceiptsOf(attempt, reading.receipts, recorded)
+      const isNew = (receipt: Receipt) =>
+        newReceipts.some(({ transactionId }) => transactionId === receipt.transactionId)
+      await insertUnmatched(tx, notice, notice, reading.receipts.filter(isNew))
+      return newReceipts.length > 0
+    })
+    if (isUnmatched) return markUnmatched(deps, notice, 'names an order of another account')
+  }
+  await endNotice(database, notice, { ...result, attemptId: attempt.id })
+}
+
+/** Checks for received money first, because its notice may be lost, then for returns. Throws to retry the notice later. */
+async function reconcileForNotice(deps: PaymentDependencies, attempt: Attempt): Promise<Reconciled> {
+  await checkAttempt(deps, attempt, { source: 'notice' })
+  const reconciled = await reconcileReturns(deps, attempt)
+  if (reconciled.kind === 'unanswered') throw new Error(`the provider did not list its refunds: ${reconciled.because}`)
+  if (reconciled.kind === 'reconciled' && reconciled.waits !== null)
+    throw new Error(`a listed refund or dispute cannot be matched yet: ${reconciled.waits}`)
+  return reconciled
+}
+
+function noticeResultOf(reconciled: Reconciled): { state: 'done' | 'ignored'; note: string | null } {
+  if (reconciled.kind === 'missing') return { state: 'ignored', note: 'the provider does not know the order' }
+  if (reconciled.kind === 'unsupported') return { state: 'ignored', note: 'the provider lists no refunds' }
+  const changed = reconciled.kind === 'reconciled' && reconciled.changes > 0
+  return changed
+    ? { state: 'done', note: null }
+    : { state: 'ignored', note: 'changed nothing: all is on record already' }
+}
+
+/**
+ * Some notices have only a transaction id, so the provider is asked for its order. Throws to retry later when it does not answer. `names`: of
+ * the order, which is none of this merchant's.
+ */
+async function findAttemptOf(
+  { database, providers }: PaymentDependencies,
+  notice: Notice,
+  { reference, transactionId }: { reference: string | null; transactionId?: string },
+): Promise<{ attempt: Attempt } | { names: string[] }> {
+  const byOrder = (named: string) => findStateByOrder(database, notice, notice, named)
+  const names = reference === null ? [] : [reference]
+  const named = reference === null ? undefined : await byOrder(reference)
+  if (named) return named
+  if (transactionId === undefined) return { names }
+  // Two accounts of a merchant may share a signing secret, so the verified account may not be the sender.
+  const accounts = new Set([notice.account, ...(await providers.accounts(notice, notice.provider))])
+  const unanswered: string[] = []
+  for (const account of accounts) {
+    const connection = await providers.connect(notice, notice.provider, { account, purpose: 'check' })
+    const answer = await connection.findReference?.(transactionId)
+    if (answer?.kind === 'unknown') unanswered.push(answer.because)
+    if (answer?.kind !== 'found') continue
+    const found = await byOrder(answer.reference)
+    if (found) return found
+    names.push(answer.reference)
+  }
+  if (unanswered.length > 0)
+    throw new Error(`${notice.provider} did not name the order of the transaction: ${unanswered.join(', ')}`)
+  return { names }
+}
+
+async function markUnmatched({ database, log }: PaymentDependencies, notice: Notice, why: string): Promise<void> {
+  await endNotice(database, notice, { state: 'unmatched', note: why })
+  log.error(
+    { noticeId: notice.id, provider: notice.provider, merchantId: notice.merchantId },
+    `unmatched notice: it ${why}`,
+  )
+}
+
+/** Processes stored notices that are not finished: the process died, or the provider did not answer or is slow to. */
+export async function processWaitingNotices(deps: PaymentDependencies, limit: number): Promise<number> {
+  const { claimed, done } = await startWaitingNotices(deps, limit, NO_LIMITS)
+  await done
+  return claimed
+}
+
+/** Starts the work without waiting for the answers, within the rate limits of each provider account. */
+export async function startWaitingNotices(
+  deps: PaymentDependencies,
+  limit: number,
+  limits: AccountLimits,
+): Promise<Started> {
+  return startWithin(limits, await claimWaitingNotices(deps.database, limit), {
+    accountOf: (notice) => accountKey(notice),
+    work: (notice) =>
+      processNotice(deps, notice).catch((err) =>
+        deps.log.warn({ err, noticeId: notice.id }, 'processing a notice failed; retrying'),
+      ),
+    postpone: (late) => postponeNotices(deps.database, late),
+  })
+}

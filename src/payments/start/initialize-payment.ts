@@ -1,0 +1,216 @@
+import { isUniqueViolation } from '../../database/failure.ts'
+import type { Integration } from '../../integrations/integration.ts'
+import { type EnabledIntegration, listEnabledIntegrations } from '../../integrations/integration-store.ts'
+import type { Channel } from '../../kernel/channel.ts'
+import type { Country } from '../../kernel/country.ts'
+import { parseId } from '../../kernel/ids.ts'
+import { type Currency, defaultCountry } from '../../kernel/money.ts'
+import { Problem } from '../../kernel/problem.ts'
+import type { Caller } from '../../merchants/merchant.ts'
+import type { Capabilities } from '../../providers/provider.ts'
+import { writeNewPayment } from '../change-payment.ts'
+import type { PaymentDependencies } from '../dependencies.ts'
+import { assertPending, type Payment, type PaymentRequest, type User } from '../state/payment.ts'
+import { priceOf, takes } from '../state/payment-options.ts'
+import { startedIdSaved } from '../store/idempotent-calls.ts'
+import { findStateByAttempt } from '../store/payment-states.ts'
+import { findPaymentByReference } from '../store/payments.ts'
+import {
+  type CreateDependencies,
+  type CreatePayment,
+  createPayment,
+  DuplicateReference,
+  newPayment,
+} from './create-payment.ts'
+import type { CallContext } from './idempotent-call.ts'
+import {
+  executeStart,
+  type Intent,
+  planIntent,
+  readStartContext,
+  type Start,
+  type Started,
+  startAttempt,
+} from './start-attempt.ts'
+
+export interface InitializeRequest extends Omit<PaymentRequest, 'country'> {
+  /** A provider name, optionally followed by the channel: see splitProvider. */
+  provider: string
+  reference: string | undefined
+  country: Country | undefined
+  expiresInSeconds: number
+  /** The customer agreed that the card be kept. */
+  saveCard: boolean
+}
+
+type InitializeDependencies = PaymentDependencies & CreateDependencies
+
+/** Starts an attempt with the provider that the merchant names. There is no failover to another provider. */
+export async function initializePayment(
+  deps: InitializeDependencies,
+  caller: Caller,
+  request: InitializeRequest,
+  { startedId, startedBy }: Pick<CallContext, 'startedId' | 'startedBy'>,
+): Promise<Started> {
+  const earlier = await findStarted(deps, startedId)
+  if (earlier) return earlier
+  const intent = await createWithIntent(deps, caller, request, startedBy).catch((error) => {
+    if (isUniqueViolation(error)) return undefined // the reference is in use
+    throw error
+  })
+  if (intent) return executeStart(deps, intent)
+  const target = findIntegration(deps, caller, await listEnabledIntegrations(deps.database, caller), request)
+  const payment = await openPayment(deps, caller, request, target.integration)
+  return startAttempt(deps, payment, startOf(caller, request, target, startedBy))
+}
+
+function startOf(
+  { merchantName }: Caller,
+  request: InitializeRequest,
+  { capabilities, channel }: Target,
+  startedBy: CallContext['startedBy'],
+): Start {
+  priceOf(request, capabilities, channel)
+  return { capabilities, channel, merchantName, saveCard: request.saveCard, startedBy }
+}
+
+/** Creates the payment and its first attempt in one transaction. Throws a unique violation, with nothing written, if the reference is in use. */
+function createWithIntent(
+  deps: InitializeDependencies,
+  caller: Caller,
+  request: InitializeRequest,
+  startedBy: CallContext['startedBy'],
+): Promise<Intent> {
+  return deps.database.transaction(async (tx) => {
+    const context = await readStartContext(tx, { ...caller, user: request.user })
+    const target = findIntegration(deps, caller, context.integrations, request)
+    const made = newPayment(wantedOf(caller, request, target.integration), deps.clock.now())
+    const start = startOf(caller, request, target, startedBy)
+    const { decision, intent } = planIntent(deps, { payment: made.payment, attempts: [] }, start, context)
+    writeNewPayment(tx, deps, made, decision)
+    if (startedBy) tx.write(startedIdSaved(startedBy, intent.attempt.id))
+    return intent
+  })
+}
+
+function wantedOf(caller: Caller, request: InitializeRequest, integration: Integration): CreatePayment {
+  const { provider, reference, expiresInSeconds, country, saveCard, ...rest } = request
+  const payment = { ...rest, country: country ?? countryFor(request.currency, integration) }
+  return { caller, request: payment, reference, expiresInSeconds, idempotency: undefined }
+}
+
+/** The attempt that an earlier run of the same call started. Not a failed one: its link must not be paid beside another. */
+async function findStarted(
+  { database }: InitializeDependencies,
+  startedId: string | null,
+): Promise<Started | undefined> {
+  const id = startedId === null ? undefined : parseId('attempt', startedId)
+  const found = id && (await findStateByAttempt(database, id))
+  return found?.attempt.instructions && found.attempt.status !== 'failed' ? found : undefined
+}
+
+const CHANNEL_SUFFIX = '-virtual-bank-account'
+
+/** `name` takes cards, `name-virtual-bank-account` takes transfers. */
+export function splitProvider(provider: string): { name: string; channel: Channel } {
+  return provider.endsWith(CHANNEL_SUFFIX)
+    ? { name: provider.slice(0, -CHANNEL_SUFFIX.length), channel: 'virtual-bank-account' }
+    : { name: provider, channel: 'card' }
+}
+
+interface Target {
+  capabilities: Capabilities
+  channel: Channel
+  integration: EnabledIntegration
+}
+
+function findIntegration(
+  { providers }: PaymentDependencies,
+  { mode }: Caller,
+  integrations: EnabledIntegration[],
+  { provider, currency, country }: InitializeRequest,
+): Target {
+  const { name, channel } = splitProvider(provider)
+  const capabilities = providers.find(name)?.capabilities
+  const integration = integrations.find((each) => each.provider === name)
+  const yours = `Yours in ${mode} mode: ${integrations.flatMap(namesOf).join(', ') || 'none'}.`
+  if (!capabilities?.channels.includes(channel)) {
+    throw new Problem('unknown_provider', `There is no provider "${provider}". ${yours}`)
+  }
+  if (!integration?.channels.includes(channel)) {
+    throw new Problem('provider_not_configured', `"${provider}" is not set up for you. ${yours}`)
+  }
+  const currencies = integration.currencies.filter((each) => takes(capabilities, channel, each))
+  if (!currencies.includes(currency)) {
+    throw new Problem('currency_not_supported', `${provider} takes ${currencies.join(', ')}, not ${currency}.`)
+  }
+  if (country && !integration.countries.includes(country)) {
+    throw new Problem(
+      'no_integration_available',
+      `${name} takes payments in ${integration.countries.join(', ')}, not in ${country}.`,
+    )
+  }
+  return { capabilities, channel, integration }
+}
+
+function namesOf({ provider, channels }: Integration): string[] {
+  return channels.map((channel) => (channel === 'card' ? provider : `${provider}-${channel}`))
+}
+
+/** Returns the open payment with this reference, or creates a payment. */
+async function openPayment(
+  deps: InitializeDependencies,
+  caller: Caller,
+  request: InitializeRequest,
+  integration: Integration,
+): Promise<Payment> {
+  const known = request.reference && (await findOpenPayment(deps, caller, request, request.reference))
+  if (known) return known
+  try {
+    const { ticket } = await createPayment(deps, wantedOf(caller, request, integration))
+    const made = await findPaymentByReference(deps.database, caller, ticket.reference)
+    if (!made) throw new Error(`payment ${ticket.id} is gone`)
+    return made
+  } catch (error) {
+    if (!(error instanceof DuplicateReference)) throw error
+    const existing = await findOpenPayment(deps, caller, request, error.existing.reference)
+    if (!existing) throw error
+    return existing
+  }
+}
+
+async function findOpenPayment(
+  deps: InitializeDependencies,
+  caller: Caller,
+  { amount, currency, user }: InitializeRequest,
+  reference: string,
+): Promise<Payment | undefined> {
+  const payment = await findPaymentByReference(deps.database, caller, reference)
+  if (!payment) return undefined
+  assertPending(payment)
+  if (payment.amount !== amount || payment.currency !== currency) {
+    throw new Problem(
+      'reference_conflict',
+      `The reference ${reference} belongs to a payment of ${payment.amount} ${payment.currency}, not ${amount} ${currency}. Send the same amount and currency to add an attempt to it, or use another reference.`,
+    )
+  }
+  if (isAnotherUser(user, payment.user)) {
+    // The e-mail address is not shown: the caller may be passing on a stranger's input.
+    throw new Problem(
+      'reference_conflict',
+      `The reference ${reference} belongs to a payment of another user. Send the same user to add an attempt to it, or use another reference.`,
+    )
+  }
+  return payment
+}
+
+/** A request without `user.id` may continue a payment that has one; the payment's user applies. */
+function isAnotherUser(asked: User, known: User): boolean {
+  return asked.email.toLowerCase() !== known.email.toLowerCase() || (asked.id !== null && asked.id !== known.id)
+}
+
+/** The currency's own country if the integration serves it, else the integration's first one. */
+function countryFor(currency: Currency, { countries }: Integration): Country {
+  const country = defaultCountry(currency)
+  return country && countries.includes(country) ? country : (countries[0] as Country)
+}

@@ -1,0 +1,394 @@
+import assert from 'node:assert/strict'
+import type { Queries, Writes } from '../../database/database.ts'
+import { canTake } from '../../integrations/integration.ts'
+import { type EnabledIntegration, listEnabledIntegrations } from '../../integrations/integration-store.ts'
+import type { Channel } from '../../kernel/channel.ts'
+import type { AttemptId, SavedCardId } from '../../kernel/ids.ts'
+import { type Currency, money } from '../../kernel/money.ts'
+import { Problem } from '../../kernel/problem.ts'
+import type { Scope } from '../../kernel/scope.ts'
+import type {
+  AccountStart,
+  Capabilities,
+  CardStart,
+  Order,
+  Outcome,
+  SavedCardCharge,
+  SavedCardToken,
+  Unknown,
+} from '../../providers/provider.ts'
+import { askProvider, recordProviderCall } from '../call-provider.ts'
+import { changePayment, writeDecision } from '../change-payment.ts'
+import type { PaymentDependencies } from '../dependencies.ts'
+import { settleAttempt } from '../settle/settle-attempt.ts'
+import type { Attempt, Instructions } from '../state/attempt.ts'
+import { newAttempt } from '../state/new-attempt.ts'
+import type { Payment } from '../state/payment.ts'
+import {
+  type AwaitingConfirmation,
+  addAttempt,
+  attemptIn,
+  confirmSavedCard,
+  type Decision,
+  findOpenAttempt,
+  type IssuedInstructions,
+  type PaymentState,
+  storeInstructions,
+} from '../state/payment-state.ts'
+import { type CallRecord, callRecorded } from '../store/attempts.ts'
+import { type CallKey, startedIdSaved } from '../store/idempotent-calls.ts'
+import { noticesWaitAgain } from '../store/notices.ts'
+import type { LockedPayment } from '../store/payment-states.ts'
+import { deleteCard, findCardsOf, openCard, type SealedCard } from '../store/saved-cards.ts'
+import { AttemptNotStarted, answeredTooLate, keysRefused, notStartedOutcome } from './attempt-not-started.ts'
+
+export interface Started {
+  state: PaymentState
+  attempt: Attempt
+}
+
+export interface Start {
+  capabilities: Capabilities
+  channel: Channel
+  /** As the provider shows it to the customer. */
+  merchantName: string
+  /** A saved card is charged directly. Absent: the provider's page offers the card that this customer used last. */
+  card?: SavedCardId | 'new'
+  /** The customer agreed to save a new card. */
+  saveCard?: boolean
+  /** Idempotency key of the submitted form. */
+  pageKey?: string
+  /** The page was opened by client-id and reference alone. */
+  byReference?: boolean
+  /** The call with an idempotency key that starts the attempt. */
+  startedBy?: CallKey | undefined
+}
+
+/**
+ * Starts an attempt: commits the intent, calls the provider, commits its answer. If an attempt of the same provider and channel is open,
+ * it is returned and the provider is not called.
+ */
+export async function startAttempt(deps: PaymentDependencies, payment: Payment, start: Start): Promise<Started> {
+  const { capabilities, channel, startedBy } = start
+  const next = await changePayment(deps, payment.id, {
+    read: (tx) => readStartContext(tx, payment),
+    decide: (state, context, tx): Started | Intent => {
+      const open = findOpenAttempt(state, { provider: capabilities.name, channel }, deps.clock.now())
+      if (open && startedBy) tx.write(startedIdSaved(startedBy, open.id))
+      return open ? { state, attempt: open } : writeIntent({ tx, deps, state, context }, start)
+    },
+  })
+  return 'order' in next ? executeStart(deps, next) : next
+}
+
+/** What the start of an attempt depends on besides its payment. */
+export interface StartContext {
+  integrations: EnabledIntegration[]
+  /** The customer's, the last used first. */
+  cards: SealedCard[]
+}
+
+/** Read in the transaction that stores the intent, so that a removed or changed integration is not used. */
+export async function readStartContext(tx: Queries, payment: Pick<Payment, 'user'> & Scope): Promise<StartContext> {
+  const [integrations, cards] = await Promise.all([
+    listEnabledIntegrations(tx, payment),
+    findCardsOf(tx, payment, payment.user),
+  ])
+  return { integrations, cards }
+}
+
+/** A stored intent with everything that the provider call needs. */
+export interface Intent {
+  /** The payment with the attempt, right after the intent was stored. */
+  state: PaymentState
+  attempt: Attempt
+  merchantName: string
+  order: Order
+  /** `email` as it was saved with the card: providers compare it case-sensitively. */
+  saved: { id: SavedCardId; token: SavedCardToken; email: string; isChosen: boolean } | undefined
+}
+
+/** A payment under its lock, with what the start of an attempt depends on. */
+export interface Starting {
+  tx: Writes
+  deps: PaymentDependencies
+  state: LockedPayment
+  context: StartContext
+}
+
+/** Writes a new attempt as the intent before the provider call. */
+export function writeIntent({ tx, deps, state, context }: Starting, start: Start): Intent {
+  const { decision, intent } = planIntent(deps, state, start, context)
+  writeDecision(tx, deps, state, decision)
+  if (start.startedBy) tx.write(startedIdSaved(start.startedBy, intent.attempt.id))
+  return intent
+}
+
+export function planIntent(
+  deps: PaymentDependencies,
+  before: PaymentState,
+  start: Start,
+  { integrations, cards }: StartContext,
+): { decision: Decision; intent: Intent } {
+  const { account } = integrationFor(integrations, before.payment, start)
+  const chargedAtOnce = start.card !== undefined && start.card !== 'new'
+  const decision = addAttempt(before, newAttempt(before, { ...start, account, chargedAtOnce }, deps.clock.now()))
+  const attempt = decision.state.attempts.at(-1) as Attempt
+  const saved = savedCardFor(deps, before.payment, attempt, start, cards)
+  return { decision, intent: intentOf(deps, decision.state, attempt, { merchantName: start.merchantName, saved }) }
+}
+
+function intentOf(
+  deps: PaymentDependencies,
+  state: PaymentState,
+  attempt: Attempt,
+  { merchantName, saved }: Pick<Intent, 'merchantName' | 'saved'>,
+): Intent {
+  const capabilities = deps.providers.find(attempt.provider)?.capabilities
+  if (!capabilities) throw new Error(`${attempt.provider} not found`)
+  const order = orderOf(deps, state.payment, attempt, capabilities, merchantName)
+  return { state, attempt, merchantName, saved, order }
+}
+
+function integrationFor(integrations: EnabledIntegration[], payment: Payment, start: Start): EnabledIntegration {
+  const { name } = start.capabilities
+  const { country, currency } = payment
+  const integration = integrations.find(({ provider }) => provider === name)
+  if (!integration?.channels.includes(start.channel) || !canTake(integration, country, currency)) {
+    throw new Problem(
+      'provider_not_configured',
+      `"${name}" is not set up for ${currency} in ${country} by ${start.channel}.`,
+    )
+  }
+  return integration
+}
+
+/** The chosen card, or the one that the customer used last, if it is of this provider account. */
+function savedCardFor(
+  { secrets, log }: PaymentDependencies,
+  payment: Payment,
+  { provider, account, channel }: Pick<Attempt, 'provider' | 'account' | 'channel'>,
+  { card }: Pick<Start, 'card'>,
+  cards: SealedCard[],
+): Intent['saved'] {
+  if (channel !== 'card' || card === 'new') return undefined
+  const found = cards.find(
+    (each) => each.provider === provider && each.account === account && (card === undefined || each.id === card),
+  )
+  if (card && !found) throw new Problem('not_found', 'There is no such card.')
+  try {
+    return found && { ...openCard(found, secrets, payment), isChosen: card !== undefined }
+  } catch (err) {
+    if (card) throw err
+    log.warn({ err, paymentId: payment.id }, 'the saved card cannot be read; it is not offered')
+    return undefined
+  }
+}
+
+/** The customer confirmed the charge of a saved card. `key`: of the form. */
+export function writeConfirmed(
+  { tx, deps, state, context }: Starting,
+  waiting: AwaitingConfirmation,
+  { key, merchantName }: { key: string; merchantName: string },
+): Intent {
+  const decision = confirmSavedCard(state, waiting.id, key, deps.clock.now())
+  const chosen = { card: waiting.instructions.savedCard }
+  const saved = savedCardFor(deps, state.payment, waiting, chosen, context.cards)
+  writeDecision(tx, deps, state, decision)
+  return intentOf(deps, decision.state, attemptIn(decision.state, waiting.id), { merchantName, saved })
+}
+
+/** Calls the provider and stores its answer. `onPage`: the customer waits on the checkout page, and failover is possible. */
+export async function executeStart(
+  deps: PaymentDependencies,
+  intent: Intent,
+  { onPage = false } = {},
+): Promise<Started> {
+  const { attempt, saved } = intent
+  const { provider } = attempt
+  const { answer, record: call } = await requestStart(deps, intent)
+  switch (answer.kind) {
+    case 'link':
+    case 'account':
+    case 'confirm':
+    case 'step': {
+      const started = await saveInstructions(deps, intent, answer, call)
+      // The attempt failed before the answer came, and the customer may have started another. Both links could be paid.
+      if (started.attempt.status === 'failed') throw answeredTooLate(attempt)
+      return started
+    }
+    case 'declined': {
+      if (saved && answer.failure.code === 'invalid_token') {
+        // The provider no longer knows the token.
+        await deleteCard(deps.database, attempt, saved.id)
+        // Nothing was started, so the provider's page can take another card.
+        if (!saved.isChosen) {
+          if (call) await recordProviderCall(deps, call)
+          return executeStart(deps, { ...intent, saved: undefined }, { onPage })
+        }
+      }
+      await settleStart(deps, intent, answer, call)
+      if (answer.keysRefused) throw keysRefused(attempt)
+      throw new AttemptNotStarted('provider_error', `${provider} refused: ${answer.failure.message}`, attempt, {
+        nothingStarted: !saved?.isChosen,
+      })
+    }
+    case 'unknown': {
+      // An error status instead of a page or an account number: the customer received nothing to pay with, so no money can move. This does
+      // not hold for a direct charge of a saved card.
+      const unusable = onPage && answer.errorStatus !== undefined && !saved?.isChosen
+      if (answer.neverSent || unusable) {
+        await settleStart(deps, intent, notStartedOutcome(answer.because), call)
+        throw new AttemptNotStarted(
+          'provider_error',
+          `${provider} cannot be reached right now. Nothing was started; try again shortly.`,
+          attempt,
+          { nothingStarted: true, retryAfterSeconds: 10 },
+        )
+      }
+      if (call) await recordProviderCall(deps, call)
+      throw new AttemptNotStarted(
+        'provider_timeout',
+        `${provider} did not answer clearly, so it is unknown whether attempt ${attempt.reference} was started. It is checked until the outcome is known; read the payment for its state.`,
+        attempt,
+        { nothingStarted: false, retryAfterSeconds: 10 },
+      )
+    }
+    default:
+      return startedIn(await settleStart(deps, intent, answer, call), attempt.id)
+  }
+}
+
+function settleStart(
+  deps: PaymentDependencies,
+  { attempt }: Intent,
+  outcome: Outcome,
+  call: CallRecord | undefined,
+): Promise<PaymentState> {
+  return settleAttempt(deps, attempt, { outcome, source: 'start', ...(call && { call }) })
+}
+
+type Answer = CardStart | AccountStart | SavedCardCharge | ConfirmationPage
+
+/** The checkout page asks for confirmation, because the provider has no page that offers a saved card. */
+interface ConfirmationPage {
+  kind: 'confirm'
+  link: string
+  publicKey: string
+  providerReference: string
+}
+
+/** Without a record when the provider was not called. */
+async function requestStart(
+  deps: PaymentDependencies,
+  intent: Intent,
+): Promise<{ answer: Answer; record?: CallRecord }> {
+  const { attempt, order, saved } = intent
+  if (attempt.channel === 'virtual-bank-account') {
+    return askProvider(deps, attempt, 'open account', (provider) => provider.openAccount(order))
+  }
+  if (saved?.isChosen) {
+    const customer = { ...order.customer, email: saved.email }
+    return askProvider(deps, attempt, 'charge saved card', (provider) =>
+      provider.chargeSavedCard({ ...order, customer }, saved.token),
+    )
+  }
+  if (saved && !deps.providers.find(attempt.provider)?.capabilities.pageTakesSavedCards) {
+    return { answer: await askForConfirmation(deps, attempt) }
+  }
+  return askProvider(deps, attempt, 'start card', (provider) => provider.startCard(order, saved?.token))
+}
+
+async function askForConfirmation(
+  { providers, links, log }: PaymentDependencies,
+  attempt: Attempt,
+): Promise<ConfirmationPage | Unknown> {
+  const { id: attemptId, provider, account, paymentId, orderReference: providerReference } = attempt
+  try {
+    const { publicKey } = await providers.connect(attempt, provider, { account })
+    return { kind: 'confirm', link: links.payment(paymentId), publicKey, providerReference }
+  } catch (err) {
+    log.error({ err, attemptId, provider }, 'connecting to the provider failed')
+    return { kind: 'unknown', because: 'there was no connection; the log has the reason', neverSent: true }
+  }
+}
+
+function orderOf(
+  { links }: PaymentDependencies,
+  payment: Payment,
+  attempt: Attempt,
+  capabilities: Capabilities,
+  merchantName: string,
+): Order {
+  const openUntil = attempt.createdAt.getTime() + capabilities.accountLifetimeSeconds * 1_000
+  const isAccount = attempt.channel === 'virtual-bank-account'
+  const { email, name, phoneNumber } = payment.user
+  return {
+    reference: attempt.orderReference,
+    amount: money(attempt.amountCharged, attempt.currency as Currency),
+    country: payment.country,
+    customer: { email, name, phoneNumber },
+    merchantName,
+    returnURL: links.comeBack(attempt.id),
+    startedAt: attempt.createdAt,
+    expiresAt: isAccount ? new Date(Math.min(openUntil, payment.expiresAt.getTime())) : payment.expiresAt,
+    saveCard: attempt.saveCard,
+  }
+}
+
+type Ready = Extract<Answer, { kind: 'link' | 'account' | 'confirm' | 'step' }>
+
+async function saveInstructions(
+  deps: PaymentDependencies,
+  intent: Intent,
+  answer: Ready,
+  call: CallRecord | undefined,
+): Promise<Started> {
+  const { attempt, merchantName } = intent
+  const issued = instructionsFrom(answer, intent, merchantName)
+  return changePayment(deps, attempt.paymentId, {
+    decide: (before, _, tx) => {
+      const now = deps.clock.now()
+      const decision = storeInstructions(before, attempt.id, issued, now)
+      writeDecision(tx, deps, before, decision)
+      if (call) tx.write(callRecorded(call))
+      // Notices may have used the provider's own reference before we knew it.
+      const { provider, orderReference } = attempt
+      const reference = answer.providerReference
+      if (reference !== orderReference) tx.write(noticesWaitAgain(attempt, { provider, reference }, now))
+      return startedIn(decision.state, attempt.id)
+    },
+  })
+}
+
+function startedIn(state: PaymentState, id: AttemptId): Started {
+  return { state, attempt: attemptIn(state, id) }
+}
+
+function instructionsFrom(answer: Ready, { order, saved }: Intent, merchantName: string): IssuedInstructions {
+  const { providerReference } = answer
+  switch (answer.kind) {
+    case 'link': {
+      const { link, publicKey, paidOnce, expiresAt: instructionsExpireAt } = answer
+      const details = { ...(paidOnce && { paidOnce }), ...(saved && { savedCard: saved.id }) }
+      return { instructions: { kind: 'link', link, publicKey, ...details }, instructionsExpireAt, providerReference }
+    }
+    case 'confirm': {
+      assert(saved, 'only a saved card needs a confirmation')
+      const { link, publicKey } = answer
+      const instructions: Instructions = { kind: 'confirm', link, publicKey, savedCard: saved.id }
+      return { instructions, instructionsExpireAt: order.expiresAt, providerReference }
+    }
+    case 'step': {
+      assert(saved, 'only a saved card needs an extra step')
+      const instructions: Instructions = { kind: 'step', link: answer.link, savedCard: saved.id }
+      return { instructions, instructionsExpireAt: order.expiresAt, providerReference }
+    }
+    case 'account': {
+      const { accountNumber, bankName, amountToTransfer, expiresAt } = answer
+      const accountName = answer.accountName ?? merchantName
+      const instructions: Instructions = { kind: 'account', accountName, accountNumber, bankName, amountToTransfer }
+      return { instructions, instructionsExpireAt: expiresAt, providerReference }
+    }
+  }
+}

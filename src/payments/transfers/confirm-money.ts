@@ -1,0 +1,142 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { formatMoney } from '../../kernel/money.ts'
+import { Problem } from '../../kernel/problem.ts'
+import type { Scope } from '../../kernel/scope.ts'
+import { checkOrder } from '../../providers/check-order.ts'
+import {
+  type Connection,
+  type ListedTransaction,
+  NotSetUp,
+  type Receipt,
+  type Unknown,
+  unknown,
+} from '../../providers/provider.ts'
+import type { PaymentDependencies } from '../dependencies.ts'
+import { returnedOf, totalsOf } from '../state/returned-money.ts'
+import { insertUnmatched, readShares } from '../store/receipts.ts'
+import type { UnmatchedMoney } from '../store/transfers.ts'
+
+const HOUR_MS = 3_600_000
+/** A provider's calls may report times of one transaction that differ by hours. Most do not, and the list of a busy day is long. */
+const MARGINS_MS = [HOUR_MS / 6, 24 * HOUR_MS]
+const MAX_PAGES = 50
+/** A person waits for the answer. */
+const DEADLINE_MS = 20_000
+const TOO_LATE = unknown('it took too long')
+
+/**
+ * Asks the provider for unmatched money: it may be on record because a notice said so, and no payment is paid by what a notice says. Throws
+ * unless the provider has it as it is on record. Returns what the provider says of it; `reference` is of its order, null if it does not say.
+ */
+export async function confirmMoney(
+  { database, providers }: PaymentDependencies,
+  scope: Scope,
+  money: UnmatchedMoney,
+  deadlineMs = DEADLINE_MS,
+): Promise<Pick<ListedTransaction, 'reference' | 'idIsProviders'>> {
+  const { provider, account, receipt } = money
+  const title = providers.find(provider)?.capabilities.title ?? provider
+  const refused = (why: string) => new Problem('conflict', `${why} Nothing was matched.`)
+  const connection = await providers.connect(scope, provider, { account }).catch((error) => {
+    if (error instanceof NotSetUp)
+      throw refused(`The keys of this account of ${title} are deleted, so it cannot be asked.`)
+    throw error
+  })
+  const currentConnection = () =>
+    providers.connect(scope, provider).catch((error) => {
+      if (error instanceof NotSetUp) return connection // the merchant has removed the provider
+      throw error
+    })
+  const signal = AbortSignal.timeout(deadlineMs)
+  const late = sleep(deadlineMs, TOO_LATE, { ref: false })
+  const find = async (): Promise<Found> => {
+    const found = await findTransaction(connection, receipt, signal)
+    const isUnknown = 'kind' in found && found.kind === 'unknown' && !signal.aborted
+    if (!isUnknown || (await connection.verifyKeys()).kind !== 'bad') return found
+    // As in rotated-keys.ts: the provider refuses the keys of this account, so the current keys are used. Only what they find counts,
+    // because they may belong to another provider account.
+    const other = await findTransaction(await currentConnection(), receipt, signal)
+    return 'kind' in other ? found : other
+  }
+  const found = await Promise.race([find(), late])
+  if ('kind' in found) {
+    if (found.kind === 'missing') throw refused(`${title} does not know the transaction ${receipt.transactionId}.`)
+    throw new Problem('provider_timeout', `${title} did not confirm this money: ${found.because}. Nothing was matched.`)
+  }
+  if (found.amount.amount !== receipt.amount.amount || found.amount.currency !== receipt.amount.currency)
+    throw refused(`${title} has ${formatMoney(found.amount)} for this transaction, not ${formatMoney(receipt.amount)}.`)
+  const returned = await database.transaction(async (tx) => {
+    const shares = found.returnedIsOfOrder && (await readShares(tx, { ...scope, provider, account }, found.ofOrder))
+    const now = shares ? (shares.get(receipt.transactionId) ?? 0) : returnedOf(found)
+    if (now > returnedOf(receipt)) await insertUnmatched(tx, scope, money, [{ ...receipt, returned: now }])
+    return now
+  })
+  if (returned > returnedOf(receipt)) throw refused(`${title} has given back some of this money. Read the list again.`)
+  if (returned < returnedOf(receipt))
+    throw refused(`${title} has given back less of this money than is on record, so a refund may have failed.`)
+  // Listed refunds do not name a transfer: those of the other one would be recorded for the payment as well.
+  const ofOrder = totalsOf(found.ofOrder).returned
+  if (found.returnedIsOfOrder && ofOrder > returned) {
+    const why = `${title} has given back ${formatMoney({ ...found.amount, amount: ofOrder })} of this order`
+    const what = 'Look in its dashboard, and return by hand only what it has not given back.'
+    throw refused(`${why}, and does not say of which transfer. ${what}`)
+  }
+  return found
+}
+
+/** `ofOrder`: all transactions of its order, where the provider names one returned sum for them. */
+type Found = (ListedTransaction & { ofOrder: Receipt[] }) | { kind: 'missing' } | Unknown
+
+async function findTransaction(connection: Connection, receipt: Receipt, signal: AbortSignal): Promise<Found> {
+  const { transactionId } = receipt
+  const order = await connection.findReference?.(transactionId)
+  if (order?.kind === 'unknown') return order
+  const checked = order?.kind === 'found' ? await findInOrder(connection, receipt, order.reference) : undefined
+  if (checked && !('kind' in checked)) return checked
+  // Orders that were not made by us cannot always be found by their transaction.
+  for (const marginMs of MARGINS_MS) {
+    const listed = await findListed(connection, receipt, marginMs, signal)
+    if ('kind' in listed && listed.kind === 'missing') continue
+    if ('kind' in listed || !listed.returnedIsOfOrder || listed.reference === null) return listed
+    // The list may name some transactions of the order only.
+    const whole = await findInOrder(connection, receipt, listed.reference)
+    if ('kind' in whole) return whole.kind === 'missing' ? listed : whole
+    // The list may also count money that was lost in a dispute.
+    return returnedOf(listed) > totalsOf(whole.ofOrder).returned ? listed : whole
+  }
+  return checked ?? { kind: 'missing' }
+}
+
+/** The transaction, as the check of its order has it: refunds that are under way count. */
+export async function findInOrder(
+  connection: Connection,
+  { transactionId, at }: Receipt,
+  reference: string,
+): Promise<Found> {
+  const outcome = await checkOrder(connection, reference, at)
+  const receipts = 'receipts' in outcome ? outcome.receipts : []
+  const found = receipts.find((each) => each.transactionId === transactionId)
+  if (found) return { ...found, reference, ofOrder: receipts }
+  return outcome.kind === 'unknown' ? outcome : { kind: 'missing' }
+}
+
+async function findListed(
+  connection: Connection,
+  { transactionId, at }: Receipt,
+  marginMs: number,
+  signal: AbortSignal,
+): Promise<Found> {
+  if (!connection.listTransactions) return unknown('it has no list of transactions')
+  const range = { from: new Date(at.getTime() - marginMs), to: new Date(at.getTime() + marginMs) }
+  let cursor: string | null = null
+  for (let page = 0; page < MAX_PAGES; page++) {
+    if (signal.aborted) return TOO_LATE
+    const listed = await connection.listTransactions(range, cursor)
+    if (listed.kind !== 'page') return unknown(listed.because)
+    const found = listed.transactions.find((each) => each.transactionId === transactionId)
+    if (found) return { ...found, ofOrder: [found] }
+    if (listed.nextCursor === null) return { kind: 'missing' }
+    cursor = listed.nextCursor
+  }
+  return unknown(`it was not among the first ${MAX_PAGES} pages of its list`)
+}

@@ -1,0 +1,24 @@
+import { actRecorded } from '../../events/audit-log-store.ts'
+import type { PaymentId } from '../../kernel/ids.ts'
+import { changePayment, writeDecision } from '../change-payment.ts'
+import type { PaymentDependencies } from '../dependencies.ts'
+import { markReviewed, type PaymentState } from '../state/payment-state.ts'
+import { type Handling, writeReview } from './handle-transfer.ts'
+
+/** A person has looked at a payment that needs a review, and says what they found. */
+export async function reviewPayment(
+  deps: PaymentDependencies,
+  by: Handling & { note: string },
+  id: PaymentId,
+): Promise<PaymentState> {
+  return changePayment(deps, id, {
+    decide: (before, _, tx) => {
+      const decision = markReviewed(before)
+      writeDecision(tx, deps, before, decision, { cause: 'review' })
+      const { amount, currency, merchantId } = before.payment
+      writeReview(tx, deps, by, { kind: 'payment', act: 'reviewed', paymentId: id, amount, currency })
+      tx.write(actRecorded({ actor: by.actor, act: 'payment.reviewed', merchantId, subject: id }))
+      return decision.state
+    },
+  })
+}
