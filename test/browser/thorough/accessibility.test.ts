@@ -131,7 +131,7 @@ test('the provider’s card page, in our frame and by itself: the form, a mistak
   found.push(...(await look(page, 'code')))
   await page.goto(link)
   await page.getByRole('button', { name: 'Cancel' }).click()
-  await page.waitForURL(/\/pay\/(chk|emb)_/)
+  await page.waitForURL(/\/pay\/(chk|emr)_/)
   await page.goto(link)
   found.push(...(await look(page, 'cancelled there')))
   assert.deepEqual(found, [])

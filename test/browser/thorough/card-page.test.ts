@@ -87,7 +87,7 @@ test('a customer who cancels on the card page returns to the payment page, not c
   const { page } = await newPage()
   await page.goto(link)
   await page.getByRole('button', { name: 'Cancel' }).click()
-  await page.waitForURL(/\/pay\/emb_/)
+  await page.waitForURL(/\/pay\/emr_/)
   await page.getByRole('button', { name: 'Pay ₦12,500.00' }).waitFor()
   const payment = await eventually(
     () => shop.payment(reference),
