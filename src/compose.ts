@@ -319,7 +319,7 @@ export async function describeService(): Promise<unknown> {
     assets: await buildAssets(),
     providers: {
       ...{ find: nothing, isHealthy: nothing, recordResult: nothing },
-      ...{ connect: nothing, accounts: nothing, breakers: nothing },
+      ...{ connect: nothing, keysVersions: nothing, breakers: nothing },
     },
     secrets: { keyId: '', seal: nothing, open: nothing, sign: nothing, verify: nothing },
     http: { post: nothing },

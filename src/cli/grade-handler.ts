@@ -254,7 +254,7 @@ function paidOnSecondAttempt(now: Date, given: string | undefined): PaymentState
       paymentId: payment.id,
       merchantId: payment.merchantId,
       mode: payment.mode,
-      account: 0,
+      keysVersion: 0,
       number,
       reference: newAttemptReference(reference, place),
       provider: 'example',

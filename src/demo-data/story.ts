@@ -217,7 +217,7 @@ export class Story {
       ({ channels, currencies }) => channels.includes(channel) && currencies.includes(this.#state.payment.currency),
     )
     const capabilities = takers[luck < 0.55 ? 0 : luck < 0.85 ? 1 : 2] ?? SANDBOX
-    const attempt = newAttempt(this.#state, { capabilities, channel, account: 0, chargedAtOnce: false }, this.#at)
+    const attempt = newAttempt(this.#state, { capabilities, channel, keysVersion: 0, chargedAtOnce: false }, this.#at)
     this.#write(addAttempt(this.#state, attempt), 'start')
     const number = String(1_000_000_000 + this.#plan.seed * 1_000_000 + this.#number * 10 + ++this.#tries)
     const instructions: Instructions =

@@ -25,7 +25,7 @@ export interface IntegrationChanges {
   priority?: number | null
 }
 
-export type WantedIntegration = Omit<IntegrationRecord, 'account' | 'version' | 'createdAt' | 'updatedAt'>
+export type WantedIntegration = Omit<IntegrationRecord, 'keysVersion' | 'version' | 'createdAt' | 'updatedAt'>
 
 interface Context {
   mode: Mode

@@ -7,8 +7,8 @@ import type { Currency } from '../kernel/money.ts'
 import type { Owner } from '../kernel/scope.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
 import { type Integration, type IntegrationRecord, MAX_PRIORITY, type RankedIntegration } from './integration.ts'
-import { NO_ACCOUNT } from './provider-account.ts'
-import { openSettings, useAccount } from './provider-account-store.ts'
+import { NO_KEYS } from './provider-keys.ts'
+import { makeKeysCurrent, openSettings } from './provider-keys-store.ts'
 
 /** PostgreSQL NOTIFY channel: a merchant's integrations changed. The payload is the merchant's UUID. */
 export const INTEGRATIONS_CHANNEL = 'manilla_integrations'
@@ -48,7 +48,7 @@ interface IntegrationRow {
 }
 
 function recordOf(secrets: SecretBox, owner: Owner, row: IntegrationRow): IntegrationRecord {
-  const { provider, channels, countries, currencies, priority, enabled, account, version } = row
+  const { provider, channels, countries, currencies, priority, enabled, account: keysVersion, version } = row
   return {
     provider,
     channels,
@@ -58,7 +58,7 @@ function recordOf(secrets: SecretBox, owner: Owner, row: IntegrationRow): Integr
     settings: row.sealed_settings && openSettings(secrets, owner, provider, row.sealed_settings),
     baseURL: row.base_url,
     enabled,
-    account,
+    keysVersion,
     version,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
@@ -67,7 +67,7 @@ function recordOf(secrets: SecretBox, owner: Owner, row: IntegrationRow): Integr
 
 export interface EnabledIntegration extends RankedIntegration {
   /** The version of the keys that new payments use. */
-  account: number
+  keysVersion: number
   /** Incremented by each change. */
   version: number
 }
@@ -75,7 +75,7 @@ export interface EnabledIntegration extends RankedIntegration {
 /** In the order of use. */
 export function listEnabledIntegrations(db: Queries, { merchantId, mode }: Owner): Promise<EnabledIntegration[]> {
   return db.rows<EnabledIntegration>(sql`
-    select provider, channels, countries, currencies, priority, account, version from integrations
+    select provider, channels, countries, currencies, priority, account as "keysVersion", version from integrations
      where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and enabled
      order by priority, provider`)
 }
@@ -113,15 +113,17 @@ export async function saveIntegration(
   tx: Transaction,
   secrets: SecretBox,
   owner: Owner,
-  wanted: Omit<IntegrationRecord, 'account' | 'version' | 'createdAt' | 'updatedAt'>,
+  wanted: Omit<IntegrationRecord, 'keysVersion' | 'version' | 'createdAt' | 'updatedAt'>,
 ): Promise<IntegrationRecord> {
   const { provider, channels, countries, currencies, priority, settings, baseURL, enabled } = wanted
-  const account = settings ? await useAccount(tx, secrets, owner, provider, { settings, baseURL, enabled }) : NO_ACCOUNT
+  const keysVersion = settings
+    ? await makeKeysCurrent(tx, secrets, owner, provider, { settings, baseURL, enabled })
+    : NO_KEYS
   const row = await tx.row<{ version: number; created_at: Date; updated_at: Date }>(sql`
     insert into integrations as i
       (merchant_id, mode, provider, channels, countries, currencies, priority, account, enabled)
     values (${uuidOf(owner.merchantId)}, ${owner.mode}, ${provider}, ${channels}, ${countries}, ${currencies},
-            ${priority}, ${account}, ${enabled})
+            ${priority}, ${keysVersion}, ${enabled})
     on conflict (merchant_id, mode, provider) do update
        set channels = excluded.channels, countries = excluded.countries, currencies = excluded.currencies,
            priority = excluded.priority, account = excluded.account, enabled = excluded.enabled,
@@ -129,5 +131,5 @@ export async function saveIntegration(
     returning version, created_at, updated_at`)
   tx.notify(INTEGRATIONS_CHANNEL, uuidOf(owner.merchantId))
   if (!row) throw new Error('the upsert of an integration returned no row')
-  return { ...wanted, account, version: row.version, createdAt: row.created_at, updatedAt: row.updated_at }
+  return { ...wanted, keysVersion, version: row.version, createdAt: row.created_at, updatedAt: row.updated_at }
 }

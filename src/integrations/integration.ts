@@ -24,7 +24,7 @@ export interface IntegrationRecord extends RankedIntegration {
   /** False: removed. No new payment uses it; started payments continue and can be refunded. */
   enabled: boolean
   /** The version of the keys that new payments use; 0 without settings. */
-  account: number
+  keysVersion: number
   /** Incremented by each change. */
   version: number
   createdAt: Date

@@ -15,8 +15,8 @@ import {
 } from '../providers/provider.ts'
 import { PROVIDERS } from '../providers/registry.ts'
 import { createHealth } from './health.ts'
-import { NO_ACCOUNT, type ProviderAccount } from './provider-account.ts'
-import { findAccount, findCurrentAccount, listAccountVersions } from './provider-account-store.ts'
+import { NO_KEYS, type ProviderKeys } from './provider-keys.ts'
+import { findCurrentKeysVersion, findKeys, listKeysVersions } from './provider-keys-store.ts'
 import { redactCredentials, redactErrors } from './redact.ts'
 import { withRotatedKeys } from './rotated-keys.ts'
 
@@ -38,12 +38,12 @@ export interface ConnectionDependencies {
 const MAX_CACHED = 10_000
 /** Concurrent connections to one host for checks, refunds and lists. Starts have their own limit. */
 const CHECK_CONNECTIONS = 16
-/** Keys tried to verify a notice: those of the current account and of the newest retired ones. */
-const MAX_NOTICE_ACCOUNTS = 11
+/** Keys tried to verify a notice: the current ones and the newest retired ones. */
+const MAX_NOTICE_KEYS = 11
 
 /**
- * Connections to providers, one per scope, provider, account and purpose. Each has its own circuit breaker, so that one merchant's
- * failing account does not affect another. An account never changes, so its connection is cached without a query.
+ * Connections to providers, one per scope, provider, version of the keys and purpose. Each has its own circuit breaker, so that one merchant's
+ * failing keys do not affect another. A version of the keys never changes, so its connection is cached without a query.
  */
 export function providerConnections(deps: ConnectionDependencies): Providers {
   const { database, secrets, providers = PROVIDERS } = deps
@@ -52,17 +52,17 @@ export function providerConnections(deps: ConnectionDependencies): Providers {
   const nameOf = ({ merchantId, mode }: Owner, name: string) => `${merchantId} ${mode} ${name}`
   const find = (name: string) => providers.find(({ capabilities }) => capabilities.name === name)
 
-  function open(provider: Provider, { mode }: Owner, account: ResolvedAccount, purpose: Purpose): Opened {
+  function open(provider: Provider, { mode }: Owner, keys: ResolvedKeys, purpose: Purpose): Opened {
     const { answersWithinMs: deadlineMs } = provider.capabilities
     // SSRF: a base URL that the merchant set is checked at every call. The provider's own URL is trusted.
-    const isPublicOnly = account.hasCustomURL && !deps.allowPrivate(mode)
+    const isPublicOnly = keys.hasCustomURL && !deps.allowPrivate(mode)
     const http = providerHttp({
       ...(deadlineMs && { deadlineMs }),
       ...(purpose === 'check' && { maxConnections: CHECK_CONNECTIONS }),
       ...deps.http,
       addresses: isPublicOnly ? 'public' : 'any',
     })
-    const { settings, baseURL } = account
+    const { settings, baseURL } = keys
     const connection = redactErrors(provider.connect({ mode, settings, baseURL, http: redactCredentials(http) }))
     return { connection, provider: provider.capabilities.name, mode, breaker: http.breaker }
   }
@@ -76,24 +76,24 @@ export function providerConnections(deps: ConnectionDependencies): Providers {
   async function connect(owner: Owner, name: string, options: ConnectOptions = {}): Promise<Connection> {
     const provider = find(name)
     if (!provider) throw new NotSetUp(`there is no provider ${name}`)
-    const version = options.account ?? (await findCurrentAccount(database, owner, name))
+    const version = options.keysVersion ?? (await findCurrentKeysVersion(database, owner, name))
     const { purpose = 'check' } = options
     const key = `${nameOf(owner, name)} ${version} ${purpose}`
     const known = connections.get(key)
     if (known) return known.connection
 
-    const record = version === NO_ACCOUNT ? undefined : await findAccount(database, secrets, owner, name, version)
+    const record = version === NO_KEYS ? undefined : await findKeys(database, secrets, owner, name, version)
     // A concurrent call may have opened it meanwhile. Two connections would have two circuit breakers.
     const rival = connections.get(key)
     if (rival) return rival.connection
-    const opened = open(provider, owner, accountOf(deps, provider, owner, version, record), purpose)
-    if (version === NO_ACCOUNT) return cache(key, opened)
+    const opened = open(provider, owner, keysOf(deps, provider, owner, version, record), purpose)
+    if (version === NO_KEYS) return cache(key, opened)
     return cache(key, {
       ...opened,
       connection: withRotatedKeys(opened.connection, async () => {
-        const current = await findCurrentAccount(database, owner, name)
-        if (current === version || current === NO_ACCOUNT) return undefined
-        return connect(owner, name, { account: current, purpose })
+        const current = await findCurrentKeysVersion(database, owner, name)
+        if (current === version || current === NO_KEYS) return undefined
+        return connect(owner, name, { keysVersion: current, purpose })
       }),
     })
   }
@@ -105,10 +105,10 @@ export function providerConnections(deps: ConnectionDependencies): Providers {
     connect,
     breakers: () =>
       [...connections.values()].map(({ provider, mode, breaker }) => ({ provider, mode, state: breaker.state() })),
-    async accounts(owner, name) {
-      const versions = await listAccountVersions(database, owner, name, MAX_NOTICE_ACCOUNTS)
-      const needsNoAccount = owner.mode === 'sandbox' && find(name)?.sandboxAccount !== undefined
-      return versions.filter((version) => version !== NO_ACCOUNT || needsNoAccount)
+    async keysVersions(owner, name) {
+      const versions = await listKeysVersions(database, owner, name, MAX_NOTICE_KEYS)
+      const needsNoKeys = owner.mode === 'sandbox' && find(name)?.sandboxKeys !== undefined
+      return versions.filter((version) => version !== NO_KEYS || needsNoKeys)
     },
   }
 }
@@ -122,25 +122,25 @@ interface Opened {
 
 type Purpose = NonNullable<ConnectOptions['purpose']>
 
-interface ResolvedAccount extends Pick<Account, 'settings' | 'baseURL'> {
+interface ResolvedKeys extends Pick<Account, 'settings' | 'baseURL'> {
   /** The merchant set the base URL. */
   hasCustomURL: boolean
 }
 
-function accountOf(
+function keysOf(
   { masterKey, serverUrl }: ConnectionDependencies,
   provider: Provider,
   { merchantId, mode }: Owner,
   version: number,
-  record: ProviderAccount | undefined,
-): ResolvedAccount {
+  record: ProviderKeys | undefined,
+): ResolvedKeys {
   const { name } = provider.capabilities
   const baseURL = record?.baseURL ?? provider.baseURL?.[mode]
   if (record && baseURL) return { settings: record.settings, baseURL, hasCustomURL: record.baseURL !== null }
-  if (version !== NO_ACCOUNT) throw new NotSetUp(`the keys of ${name} account ${version} of ${merchantId} are deleted`)
+  if (version !== NO_KEYS) throw new NotSetUp(`version ${version} of the keys for ${name} of ${merchantId} are deleted`)
   const simulated =
     mode === 'sandbox' &&
-    provider.sandboxAccount?.({ masterKey, merchantUuid: uuidOf(merchantId), serverUrl: serverUrl() })
+    provider.sandboxKeys?.({ masterKey, merchantUuid: uuidOf(merchantId), serverUrl: serverUrl() })
   if (simulated) return { ...simulated, hasCustomURL: false }
   throw new NotSetUp(`${name} is not set up for ${merchantId} in ${mode} mode`)
 }

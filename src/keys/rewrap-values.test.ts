@@ -10,7 +10,7 @@ import type { Database } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
 import { findDefaultSecret } from '../events/webhook-secret-store.ts'
 import { embedId, readEmbedId } from '../http/checkout/embed.ts'
-import { findAccount, useAccount } from '../integrations/provider-account-store.ts'
+import { findKeys, makeKeysCurrent } from '../integrations/provider-keys-store.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { newId, uuidOf } from '../kernel/ids.ts'
 import { type SecretBox, secretBox } from '../kernel/secret-box.ts'
@@ -58,8 +58,8 @@ async function seed(database: Database, secrets: SecretBox) {
   const { endpoint } = await createEndpoint(parts, 'test', scope, wanted)
   const endpointSecret = await rotateEndpointSecret(parts, 'test', scope, endpoint.id)
   const settings = { secretKey: 'sk_test_1' }
-  const account = { settings, baseURL: null, enabled: true }
-  const version = await database.transaction((tx) => useAccount(tx, secrets, scope, 'acme', account))
+  const keys = { settings, baseURL: null, enabled: true }
+  const version = await database.transaction((tx) => makeKeysCurrent(tx, secrets, scope, 'acme', keys))
   const member = await addMember(database, { totp: false })
   await database.transaction((tx) => savePendingTotp(tx, member.id, secrets.seal('TOTP', totpContext(member.id))))
   await database.rows(sql`update members set totp_secret = totp_pending where email = ${member.email}`)
@@ -70,10 +70,10 @@ async function seed(database: Database, secrets: SecretBox) {
   for (const customer of customers)
     await database.transaction(async (tx) =>
       upsertCard(tx, secrets, {
-        ...{ id: newId('card', new Date(), place), scope, provider: 'acme', account: version, customer, card },
+        ...{ id: newId('card', new Date(), place), scope, provider: 'acme', keysVersion: version, customer, card },
       }),
     )
-  const notice = { provider: 'acme', account: version, reading: { kind: 'unreadable' as const, because: 'test' } }
+  const notice = { provider: 'acme', keysVersion: version, reading: { kind: 'unreadable' as const, because: 'test' } }
   const body = Buffer.from('{"naïve":"\xff"}', 'latin1')
   const { notice: stored } = await insertNotice(database, secrets, scope, { ...notice, body })
   // Of a customer who was erased: it has no body any more.
@@ -104,12 +104,15 @@ async function seed(database: Database, secrets: SecretBox) {
     assert.equal(await findDefaultSecret(database, box, scope), secret)
     const sealed = await findEndpointSecret(database, endpoint.id)
     assert.equal(box.open(sealed as Buffer, endpointSecretContext(endpoint.id)), endpointSecret)
-    assert.deepEqual((await findAccount(database, box, scope, 'acme', version))?.settings, settings)
+    assert.deepEqual((await findKeys(database, box, scope, 'acme', version))?.settings, settings)
     const totp = await findTotp(database, member.id)
     for (const each of [totp?.secret, totp?.pending])
       assert.equal(box.open(each as Buffer, totpContext(member.id)), 'TOTP')
     for (const customer of customers)
-      assert.equal(await savedToken(database, box, scope, { provider: 'acme', account: version, customer }), card.token)
+      assert.equal(
+        await savedToken(database, box, scope, { provider: 'acme', keysVersion: version, customer }),
+        card.token,
+      )
     assert.deepEqual((await findRefundAccount(database, box, refund))?.account, BANK_ACCOUNT)
     const row = await database.row<{ body: Buffer; digest: Buffer }>(
       sql`select body, digest from notices where place = ${place} and id = ${stored.id}`,

@@ -1,5 +1,5 @@
 import { defaultSecretContext } from '../events/webhook-secret-store.ts'
-import { settingsContext } from '../integrations/provider-account-store.ts'
+import { settingsContext } from '../integrations/provider-keys-store.ts'
 import { idOf } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 import type { Owner } from '../kernel/scope.ts'

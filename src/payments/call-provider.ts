@@ -47,7 +47,7 @@ export async function askProvider<Answer extends { kind: string }>(
   call: ProviderCall,
   request: (connection: Connection) => Promise<Answer>,
 ): Promise<{ answer: Answer | Unknown; record: CallRecord }> {
-  const { id: attemptId, paymentId, provider, account } = attempt
+  const { id: attemptId, paymentId, provider, keysVersion } = attempt
   const isStart = START_CALLS.has(call)
   const span = await startProviderSpan(deps.database, paymentId, `${call} at ${provider}`)
   const start = performance.now()
@@ -55,7 +55,7 @@ export async function askProvider<Answer extends { kind: string }>(
   let isConnected = false
   try {
     const connection = await deps.providers.connect(attempt, provider, {
-      account,
+      keysVersion,
       purpose: isStart ? 'start' : 'check',
     })
     isConnected = true

@@ -22,8 +22,8 @@ export interface Provider {
   readonly baseURL: Record<Mode, string> | null
   /** Speaks for one merchant in one mode. Keeps no state that another process would miss. */
   connect(account: Account): Connection
-  /** For a provider that moves no real money: the account of a merchant who has set nothing up. */
-  sandboxAccount?(seed: {
+  /** For a provider that moves no real money: the keys of a merchant who has set nothing up. */
+  sandboxKeys?(seed: {
     masterKey: Buffer
     merchantUuid: string
     serverUrl: string
@@ -374,19 +374,19 @@ export interface Providers {
   isHealthy(owner: Owner, name: string): boolean
   recordResult(owner: Owner, name: string, result: 'succeeded' | 'failed'): void
   /**
-   * With the account that is given, also when it is retired; else with the current one, also of an integration that was removed: payments
+   * With the version of the keys that is given, also a retired one; else with the current one, also of an integration that was removed: payments
    * under way go on.
    */
   connect(owner: Owner, name: string, options?: ConnectOptions): Promise<Connection>
-  /** The accounts whose keys may have signed a notice, the current one first. Empty: never set up. */
-  accounts(owner: Owner, name: string): Promise<number[]>
+  /** The versions of the keys that may have signed a notice, the current one first. Empty: never set up. */
+  keysVersions(owner: Owner, name: string): Promise<number[]>
   /** The circuit breakers of the open connections. */
   breakers(): { provider: string; mode: Mode; state: string }[]
 }
 
 export interface ConnectOptions {
   /** The version of the keys; 0 for a provider that has nothing to set up. Absent: the current one. */
-  account?: number
+  keysVersion?: number
   /**
    * Starts have a circuit breaker and a connection pool of their own, so that neither failing checks refuse new payments nor failing starts
    * stop checks. `check` is everything else: checks, refunds, listings. Absent: `check`.

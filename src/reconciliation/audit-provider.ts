@@ -40,12 +40,12 @@ export type Repair =
    */
   | { kind: 'money'; listed: Listed; ofOrder?: Listed[] }
   /** Unmatched money of which less was given back than is on record, because a refund failed. */
-  | { kind: 'failed refund'; transactionId: string; account: number; recorded: number; returned: number }
+  | { kind: 'failed refund'; transactionId: string; keysVersion: number; recorded: number; returned: number }
   /** Refunds and disputes of the attempt that are not on record. */
   | { kind: 'returns'; attemptId: AttemptId }
 
-/** A listed transaction, and the account that lists it. */
-export type Listed = ListedTransaction & { account: number }
+/** A listed transaction, and the keys that it is listed for. */
+export type Listed = ListedTransaction & { keysVersion: number }
 
 /** A provider's calls may report times of one transaction that differ by hours, so the list is read with a margin. */
 const MARGIN_MS = 24 * 3_600_000
@@ -86,7 +86,7 @@ export async function auditProvider(
         isUnmatched && ofOrder ? await shareOf(database, scope, theirs, ofOrder) : (theirs.returned ?? 0)
       const given = isUnmatched ? compareReturned(ours, theirShare) : undefined
       const finding = taken ?? given
-      const listed = { ...theirs, account: ours?.account ?? theirs.account }
+      const listed = { ...theirs, keysVersion: ours?.keysVersion ?? theirs.keysVersion }
       const isRepairable = !ours || (given && theirShare > ours.returned)
       const repair: Repair | null = isRepairable
         ? { kind: 'money', listed, ...(ofOrder && { ofOrder }) }
@@ -118,7 +118,7 @@ interface Listing {
   incomplete: string | null
 }
 
-/** Lists all transactions over all accounts whose keys are stored. Each transaction occurs once. */
+/** Lists all transactions over all keys that are stored. Each transaction occurs once. */
 async function listAll(
   providers: Providers,
   { provider, ...scope }: AuditScope,
@@ -126,8 +126,8 @@ async function listAll(
 ): Promise<Listing> {
   const found = new Map<string, Listed>()
   const range = { from: new Date(from.getTime() - MARGIN_MS), to: new Date(to.getTime() + MARGIN_MS) }
-  for (const account of await providers.accounts(scope, provider)) {
-    const connection = await providers.connect(scope, provider, { account })
+  for (const keysVersion of await providers.keysVersions(scope, provider)) {
+    const connection = await providers.connect(scope, provider, { keysVersion })
     if (!connection.listTransactions) return incomplete(found, `${provider} has no list of transactions`)
     let cursor: string | null = null
     for (let page = 0; ; page++) {
@@ -136,7 +136,7 @@ async function listAll(
       if (answer.kind !== 'page') return incomplete(found, answer.because)
       for (const each of answer.transactions) {
         const name = `${each.transactionId} ${each.reference}`
-        if (!found.has(name)) found.set(name, { ...each, account }) // the current account comes first
+        if (!found.has(name)) found.set(name, { ...each, keysVersion }) // the current keys come first
       }
       if (answer.nextCursor === null) break
       cursor = answer.nextCursor
@@ -177,15 +177,15 @@ function compareReturned(ours: RecordedTransaction, theirs: number): string | un
 async function findFailed(
   providers: Providers,
   scope: AuditScope,
-  { transactionId, account, returned: recorded, returning }: RecordedTransaction,
+  { transactionId, keysVersion, returned: recorded, returning }: RecordedTransaction,
   theirs: Listed,
 ): Promise<Repair | null> {
   if (theirs.reference === null || returning > 0) return null
-  const connection = await providers.connect(scope, scope.provider, { account: theirs.account })
+  const connection = await providers.connect(scope, scope.provider, { keysVersion: theirs.keysVersion })
   const found = await findInOrder(connection, theirs, theirs.reference)
   if ('kind' in found || !found.returnedIsOfOrder || found.ofOrder.length > 1) return null
   const returned = Math.max(returnedOf(found), returnedOf(theirs))
-  return returned < recorded ? { kind: 'failed refund', transactionId, account, recorded, returned } : null
+  return returned < recorded ? { kind: 'failed refund', transactionId, keysVersion, recorded, returned } : null
 }
 
 /** What the provider gave back of unmatched money, of what it gave back of the order. */

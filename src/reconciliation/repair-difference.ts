@@ -43,19 +43,19 @@ async function apply(
   }
   const { provider } = scope
   if (repair.kind === 'failed refund') {
-    const isLowered = await lowerReturned(tx, scope, { provider, account: repair.account }, repair)
+    const isLowered = await lowerReturned(tx, scope, { provider, keysVersion: repair.keysVersion }, repair)
     return { repaired: 'open again', subject: isLowered ? `${provider} ${repair.transactionId}` : null }
   }
   const { listed, ofOrder } = repair
   const found =
     listed.reference === null
       ? undefined
-      : await findStateByOrder(tx, scope, { provider, account: listed.account }, listed.reference)
+      : await findStateByOrder(tx, scope, { provider, keysVersion: listed.keysVersion }, listed.reference)
   if (found && (await makeChecksDue(tx, found.attempt.paymentId)) > 0)
     return { repaired: 'check due', subject: found.attempt.id }
   if (listed.reference !== null && (await isOrderOfAnother(tx, scope, listed.reference)))
     return { repaired: 'order of another merchant', subject: null }
-  const at = { provider, account: listed.account }
+  const at = { provider, keysVersion: listed.keysVersion }
   const { returnedIsOfOrder, ...alone } = listed
   const shares = returnedIsOfOrder && ofOrder && (await readShares(tx, { ...scope, ...at }, ofOrder))
   await insertUnmatched(tx, scope, at, [

@@ -208,7 +208,7 @@ class Scene {
       providers: {
         find: (name) => (name === 'adversary' ? this.adversary.provider() : undefined),
         isHealthy: () => true,
-        accounts: async () => [0],
+        keysVersions: async () => [0],
         recordResult: () => {},
         breakers: () => [],
         connect: async () => this.adversary.connection(met),

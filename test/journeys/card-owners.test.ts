@@ -202,7 +202,7 @@ test('a webhook body shows user.id, null when absent', async () => {
 test('a sealed token that is moved to another customer does not open', async () => {
   const shop = await service.addShop()
   const owner = { place: shop.place, merchantId: shop.merchantId as MerchantId, mode: 'sandbox' as const }
-  const at = { provider: 'gateway', account: 0 }
+  const at = { provider: 'gateway', keysVersion: 0 }
   const card = { token: 'token', brand: 'Visa', last4: '4081', expiryMonth: 12, expiryYear: 2040 }
   const [customer, thief] = [
     { id: 'customer', email: 'a@example.com' },

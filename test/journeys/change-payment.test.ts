@@ -344,7 +344,7 @@ test('a customer who is erased while a notice about them ends: its body is not k
   const { place, merchantId, mode } = attempt
   const reading = { kind: 'unreadable' as const, because: 'it names no order' }
   const { notice } = await insertNotice(database, parts.secrets, attempt, {
-    ...{ provider: attempt.provider, account: attempt.account, body: Buffer.from(payment.user.email), reading },
+    ...{ provider: attempt.provider, keysVersion: attempt.keysVersion, body: Buffer.from(payment.user.email), reading },
   })
   let statements = 0
   const between = {

@@ -20,7 +20,7 @@ test('a notice is stored and a repeat is recognised, whatever bytea_output the d
       database,
       secretBox(Buffer.alloc(32)),
       { place, merchantId, mode: 'sandbox' },
-      { provider: 'gateway', account: 0, reading, body: Buffer.from(body) },
+      { provider: 'gateway', keysVersion: 0, reading, body: Buffer.from(body) },
     )
   assert.equal((await insert('one')).isNew, true)
   assert.equal((await insert('one')).isNew, false)

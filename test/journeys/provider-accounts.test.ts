@@ -193,7 +193,7 @@ test('an attempt that was written with the old keys is called with them, althoug
   const changing: PaymentDependencies = { ...parts, providers: { ...parts.providers, connect } }
   const { capabilities } = first.fake.provider
   const { attempt } = await startById(changing, id, { capabilities, channel: 'card' })
-  assert.equal(attempt.account, 1)
+  assert.equal(attempt.keysVersion, 1)
   assert.deepEqual([first.fake.ordersMade(), second.fake.ordersMade()], [1, 0])
 })
 

@@ -233,7 +233,7 @@ test('a refund of an unknown order with two transfers is recorded once, for the 
   const transfers = [receipt('first'), receipt('second')]
   for (const seen of [transfers.slice(0, 1), transfers])
     await database.transaction((tx) =>
-      insertUnmatched(tx, scope, { provider: 'gateway', account: 0 }, spreadReturned(seen, 120_000)),
+      insertUnmatched(tx, scope, { provider: 'gateway', keysVersion: 0 }, spreadReturned(seen, 120_000)),
     )
   const rows = await database.rows<{ returned: number }>(sql`
     select returned from receipts where merchant_id = ${uuidOf(shop.merchantId)} order by id`)
@@ -248,7 +248,7 @@ test('a refund of an unknown order is recorded once, also by two notices at once
   const scope = { place: shop.place, merchantId: shop.merchantId, mode: 'sandbox' as const }
   const transfers = [receipt('first'), receipt('second')]
   const record = (tx: Transaction, seen: Receipt[]) =>
-    insertUnmatched(tx, scope, { provider: 'gateway', account: 0 }, spreadReturned(seen, 120_000))
+    insertUnmatched(tx, scope, { provider: 'gateway', keysVersion: 0 }, spreadReturned(seen, 120_000))
   const [isWritten, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const first = database.transaction(async (tx) => {
     await record(tx, transfers.slice(0, 1))
@@ -272,7 +272,7 @@ test('a refund of an unknown order is recorded once, also by two notices at once
 async function byUnnamedTransfers() {
   const shop = await service.addShop()
   const scope = { place: shop.place, merchantId: shop.merchantId, mode: 'sandbox' as const }
-  const at = { provider: 'gateway', account: 0 }
+  const at = { provider: 'gateway', keysVersion: 0 }
   const paying = await byTransfer(shop)
   const { order } = paying.payment
   const receipts = async () => {
@@ -372,7 +372,7 @@ test('shares count what a member is returning by hand at the same moment', async
     await mayEnd.promise
   })
   await isLocked.promise
-  const reading = database.transaction((tx) => readShares(tx, { ...scope, provider: 'gateway', account: 0 }, all))
+  const reading = database.transaction((tx) => readShares(tx, { ...scope, provider: 'gateway', keysVersion: 0 }, all))
   await sleep(300)
   mayEnd.resolve()
   await returning

@@ -46,7 +46,7 @@ export async function adversaryShop(database: Database, adversary: Adversary) {
       providers: {
         find: (name) => (name === adversary.name ? adversary.provider() : undefined),
         isHealthy: () => true,
-        accounts: async () => [0],
+        keysVersions: async () => [0],
         recordResult: () => {},
         breakers: () => [],
         connect: async () => adversary.connection(met),

@@ -71,7 +71,7 @@ function providersAt(baseURL: string, masterKey: Buffer, http: () => ProviderHtt
   return {
     find: findProvider,
     isHealthy: () => true,
-    accounts: async () => [0],
+    keysVersions: async () => [0],
     recordResult: () => {},
     breakers: () => [],
     async connect({ merchantId, mode }) {

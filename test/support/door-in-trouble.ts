@@ -34,12 +34,12 @@ export async function doorInTrouble(
   const providers: Providers = {
     find: findProvider,
     isHealthy: () => true,
-    accounts: async () => [0],
+    keysVersions: async () => [0],
     recordResult: () => {},
     breakers: () => [],
     connect: async ({ mode, merchantId }) => {
       const merchantUuid = uuidOf(merchantId)
-      const account = gateway.sandboxAccount?.({ masterKey, merchantUuid, serverUrl: upstream.url })
+      const account = gateway.sandboxKeys?.({ masterKey, merchantUuid, serverUrl: upstream.url })
       return gateway.connect({ mode, ...(account ?? assert.fail('it has one')), http })
     },
   }

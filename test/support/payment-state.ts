@@ -61,7 +61,7 @@ export function newAttempt({ payment, attempts }: PaymentState, channel: Attempt
     number: attempts.length + 1,
     reference: `order-1-${attempts.length + 1}`,
     provider: 'any',
-    account: 0,
+    keysVersion: 0,
     channel,
     status: 'processing',
     currency: NGN,

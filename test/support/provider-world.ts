@@ -8,7 +8,7 @@ import { Webhook } from 'standardwebhooks'
 import { sql } from '../../src/database/sql.ts'
 import type { IntegrationChanges } from '../../src/integrations/integration-changes.ts'
 import { setIntegration } from '../../src/integrations/manage-integrations.ts'
-import { findCurrentAccount } from '../../src/integrations/provider-account-store.ts'
+import { findCurrentKeysVersion } from '../../src/integrations/provider-keys-store.ts'
 import { type AttemptId, newId, uuidOf } from '../../src/kernel/ids.ts'
 import { upsertCard } from '../../src/payments/store/saved-cards.ts'
 import type { FakeProvider, StartFake } from '../fakes/fake-provider.ts'
@@ -192,8 +192,8 @@ export function at<Fake extends FakeProvider>(world: ProviderWorld, shop: Shop, 
       const card = { token, brand: 'Visa', last4: '4081', expiryMonth: 12, expiryYear: new Date().getFullYear() + 3 }
       const id = newId('card', new Date(), shop.place)
       await world.database.transaction(async (tx) => {
-        const account = await findCurrentAccount(tx, owner, name)
-        await upsertCard(tx, world.parts.secrets, { id, scope: owner, provider: name, account, customer, card })
+        const keysVersion = await findCurrentKeysVersion(tx, owner, name)
+        await upsertCard(tx, world.parts.secrets, { id, scope: owner, provider: name, keysVersion, customer, card })
       })
     },
   }

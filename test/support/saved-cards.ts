@@ -8,9 +8,9 @@ export async function savedToken(
   db: Queries,
   secrets: SecretBox,
   scope: Scope,
-  of: { provider: string; account: number; customer: Customer },
+  of: { provider: string; keysVersion: number; customer: Customer },
 ): Promise<string | undefined> {
   const cards = await findCardsOf(db, scope, of.customer)
-  const card = cards.find(({ provider, account }) => provider === of.provider && account === of.account)
+  const card = cards.find(({ provider, keysVersion }) => provider === of.provider && keysVersion === of.keysVersion)
   return card && openCard(card, secrets, { ...scope, user: of.customer }).token
 }

@@ -82,7 +82,7 @@ export function integrationRoutes(app: App, parts: Parts): void {
       const fits = ({ countries, currencies }: Integration) =>
         (!country || countries.includes(country)) && (!currency || currencies.includes(currency))
       const integrations = await listEnabledIntegrations(database, request.caller)
-      return { data: integrations.filter(fits).map(({ account, ...shown }) => shown), nextCursor: null }
+      return { data: integrations.filter(fits).map(({ keysVersion, ...shown }) => shown), nextCursor: null }
     },
   )
 

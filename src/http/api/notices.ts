@@ -1,14 +1,14 @@
 import { parseId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { PaymentDependencies } from '../../payments/dependencies.ts'
-import { noticeAccountCache } from '../../payments/settle/read-notice-accounts.ts'
+import { noticeKeysCache } from '../../payments/settle/read-notice-keys.ts'
 import { processNotice, receiveNotice, scheduleCheckForHint } from '../../payments/settle/receive-notice.ts'
 import { MAX_NOTICE_BYTES } from '../../payments/state/notice.ts'
 import type { App } from '../server/framework.ts'
 import type { Limits } from '../server/limits.ts'
 import { RateLimiter } from '../server/rate-limit.ts'
 
-/** Limits re-reading the keys of an account after a bad signature. RATE_LIMIT=off does not lift it. */
+/** Limits re-reading the keys of a merchant after a bad signature. RATE_LIMIT=off does not lift it. */
 const READ_AGAIN = { perSecond: 1, burst: 10 }
 
 /**
@@ -20,7 +20,7 @@ export function noticeRoutes(
   parts: PaymentDependencies & { limits: Limits; onForged(): void; track(work: Promise<void>): void },
 ): void {
   const { limits } = parts
-  const accounts = noticeAccountCache(parts)
+  const keys = noticeKeysCache(parts)
   const readAgain = new RateLimiter(READ_AGAIN)
   app.removeAllContentTypeParsers()
   // The signature covers the raw bytes, so the content type is ignored.
@@ -44,7 +44,7 @@ export function noticeRoutes(
         provider,
         { body, headers },
         {
-          accounts,
+          keys,
           beforeLookUp: () => limits.noticeLookUp(request),
           afterLookUp: (found) => found && limits.noticeLookUpFound(request),
           mayReadAgain: () => readAgain.take(`${merchantId} ${mode} ${provider}`).allowed,

@@ -1,5 +1,5 @@
 import { reservedOf } from '../../database/database.ts'
-import { NO_ACCOUNT } from '../../integrations/provider-account.ts'
+import { NO_KEYS } from '../../integrations/provider-keys.ts'
 import type { Owner, Scope } from '../../kernel/scope.ts'
 import { type AccountLimits, accountKey, NO_LIMITS, type Started, startWithin } from '../../outbound/account-limits.ts'
 import type { NoticeReading, RawNotice, Receipt } from '../../providers/provider.ts'
@@ -13,7 +13,7 @@ import { claimWaitingNotices, endNotice, insertNotice, postponeNotices } from '.
 import { findStateByOrder } from '../store/payment-states.ts'
 import { isOrderOfAnother } from '../store/provider-audit.ts'
 import { insertUnmatched, readRecordedMoney } from '../store/receipts.ts'
-import { type NoticeAccountCache, type NoticeAccounts, noticeAccountCache } from './read-notice-accounts.ts'
+import { type NoticeKeys, type NoticeKeysCache, noticeKeysCache } from './read-notice-keys.ts'
 import { checkAttempt, noticeResult, settleAttempt } from './settle-attempt.ts'
 
 export type Received =
@@ -25,10 +25,10 @@ export type Received =
   | { kind: 'not found' }
 
 export interface NoticeGuards {
-  accounts: NoticeAccountCache
+  keys: NoticeKeysCache
   /** Called before an uncached look-up. Throws when the sender has exceeded the rate limit. */
   beforeLookUp(): void
-  /** Called after that look-up. `found`: the merchant and the provider account exist. */
+  /** Called after that look-up. `found`: the merchant and keys for the provider exist. */
   afterLookUp(found: boolean): void
   /** Rate limit for reading keys from the database after a notice failed with the cached ones. */
   mayReadAgain(): boolean
@@ -48,23 +48,23 @@ export async function receiveNotice(
   if (!known) return { kind: 'not found' }
   // No live keys exist, so a signature is impossible.
   if (known.capabilities.sandboxOnly && owner.mode !== 'sandbox') return { kind: 'forged', because: 'another mode' }
-  const { accounts } = guards
-  const cached = accounts.cached(owner, provider)
+  const { keys } = guards
+  const cached = keys.cached(owner, provider)
   if (!cached) guards.beforeLookUp()
   const notice = { ...raw, receivedAt: deps.clock.now() }
-  const current = cached ?? (await accounts.read(owner, provider))
+  const current = cached ?? (await keys.read(owner, provider))
   if (!cached) guards.afterLookUp(current.list.length > 0)
   let signed = readWith(current, notice)
   if (signed.reading.kind === 'forged' && cached && guards.mayReadAgain())
-    signed = readWith(await accounts.read(owner, provider), notice)
-  const { account, reading } = signed
+    signed = readWith(await keys.read(owner, provider), notice)
+  const { keysVersion, reading } = signed
   if (reading.kind === 'forged') return reading
   const scope = { ...owner, place: current.place }
   if (reading.kind === 'hint') return { ...reading, scope }
   const { body } = raw
   const stored = await insertNotice(reservedOf(deps.database), deps.secrets, scope, {
     provider,
-    account,
+    keysVersion,
     body,
     reading,
   })
@@ -73,7 +73,7 @@ export async function receiveNotice(
 
 function unguarded(deps: PaymentDependencies): NoticeGuards {
   return {
-    accounts: noticeAccountCache(deps),
+    keys: noticeKeysCache(deps),
     beforeLookUp: () => {},
     afterLookUp: () => {},
     mayReadAgain: () => false,
@@ -81,21 +81,21 @@ function unguarded(deps: PaymentDependencies): NoticeGuards {
 }
 
 interface Signed {
-  /** The account whose key signed it. */
-  account: number
+  /** The keys that signed it. */
+  keysVersion: number
   reading: NoticeReading
 }
 
 /**
- * Verifies with the keys of the current account, then of retired ones, whose orders are still paid, refunded and disputed. An unknown
- * account answers like a bad signature, so that strangers cannot find out which merchant uses which provider.
+ * Verifies with the current keys, then with retired ones, whose orders are still paid, refunded and disputed. An unknown
+ * merchant answers like a bad signature, so that strangers cannot find out which merchant uses which provider.
  */
-function readWith({ list }: NoticeAccounts, notice: RawNotice): Signed {
-  let best: Signed = { account: NO_ACCOUNT, reading: { kind: 'forged', because: 'no such account' } }
-  for (const { account, connection } of list) {
+function readWith({ list }: NoticeKeys, notice: RawNotice): Signed {
+  let best: Signed = { keysVersion: NO_KEYS, reading: { kind: 'forged', because: 'no such keys' } }
+  for (const { keysVersion, connection } of list) {
     const reading = read(() => connection.readNotice(notice))
-    if (reading.kind !== 'forged' && reading.kind !== 'hint') return { account, reading }
-    if (best.reading.kind === 'forged') best = { account, reading }
+    if (reading.kind !== 'forged' && reading.kind !== 'hint') return { keysVersion, reading }
+    if (best.reading.kind === 'forged') best = { keysVersion, reading }
   }
   return best
 }
@@ -124,8 +124,8 @@ function read(reading: () => NoticeReading): NoticeReading {
 const RETURN_NOTICES = new Set<string>(['refund', 'dispute', 'refunded', 'charged_back'])
 
 /**
- * A notice only triggers a check: the provider's answer to the check is applied, not what the notice says. The exception is a signed
- * "processing" about the attempt's own account.
+ * A notice only triggers a check: the provider's answer to the check is applied, not what the notice says. The exception is a
+ * "processing" that is signed with the attempt's own keys.
  */
 export async function processNotice(parts: PaymentDependencies, notice: Notice): Promise<void> {
   const deps = withReserved(parts)
@@ -158,8 +158,8 @@ export async function processNotice(parts: PaymentDependencies, notice: Notice):
     const reconciled = await reconcileForNotice(deps, attempt)
     return endNotice(database, notice, { ...noticeResultOf(reconciled), attemptId: attempt.id })
   }
-  // Signed with the key of another account, such as a rotated one: it triggers a check, and what it says is ignored.
-  const isOwn = attempt.account === notice.account
+  // Signed with other keys, such as rotated ones: it triggers a check, and what it says is ignored.
+  const isOwn = attempt.keysVersion === notice.keysVersion
   const noticeSays = isOwn && (says === 'paid' || says === 'failed') ? says : undefined
   const signal = {
     source: 'notice' as const,
@@ -221,11 +221,11 @@ async function findAttemptOf(
   const named = reference === null ? undefined : await byOrder(reference)
   if (named) return named
   if (transactionId === undefined) return { names }
-  // Two accounts of a merchant may share a signing secret, so the verified account may not be the sender.
-  const accounts = new Set([notice.account, ...(await providers.accounts(notice, notice.provider))])
+  // Two keys of a merchant may share a signing secret, so the order may belong to others than the verified ones.
+  const keysVersions = new Set([notice.keysVersion, ...(await providers.keysVersions(notice, notice.provider))])
   const unanswered: string[] = []
-  for (const account of accounts) {
-    const connection = await providers.connect(notice, notice.provider, { account, purpose: 'check' })
+  for (const keysVersion of keysVersions) {
+    const connection = await providers.connect(notice, notice.provider, { keysVersion, purpose: 'check' })
     const answer = await connection.findReference?.(transactionId)
     if (answer?.kind === 'unknown') unanswered.push(answer.because)
     if (answer?.kind !== 'found') continue

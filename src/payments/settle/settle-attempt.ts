@@ -86,9 +86,16 @@ export function settleLocked({ tx, deps, before, recorded }: Settling, attempt: 
   for (const refund of returned) insertRefund(tx, attempt, refund)
   const card = cardToSave(deps, attempt, outcome, newReceipts)
   if (card && !isErased(before.payment.user)) {
-    const { provider, account, place } = attempt
+    const { provider, keysVersion, place } = attempt
     const customer = before.payment.user
-    upsertCard(tx, deps.secrets, { id: newId('card', now, place), scope: attempt, provider, account, customer, card })
+    upsertCard(tx, deps.secrets, {
+      id: newId('card', now, place),
+      scope: attempt,
+      provider,
+      keysVersion,
+      customer,
+      card,
+    })
   }
   writeSignal(tx, attempt, signal, decision)
   return decision

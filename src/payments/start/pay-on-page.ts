@@ -115,7 +115,7 @@ function findChoices(
   if (!card || card === 'new') return choices.filter(affordable)
   const chosen = mayUseSavedCard(state, card) ? cards.find(({ id }) => id === card) : undefined
   const keeper = integrations.find(
-    ({ provider, account }) => chosen?.provider === provider && chosen.account === account,
+    ({ provider, keysVersion }) => chosen?.provider === provider && chosen.keysVersion === keysVersion,
   )
   const choice = choices.find(({ capabilities }) => capabilities.name === keeper?.provider)
   if (!choice) throw new Problem('not_found', 'There is no such card.')
@@ -167,8 +167,8 @@ function isMeantBy(
 }
 
 /** A confirmation starts a charge, so the integration must be enabled with the keys that the attempt was started with. */
-function takesCardsAt({ provider, account, channels }: EnabledIntegration, waiting: AwaitingConfirmation): boolean {
-  return provider === waiting.provider && account === waiting.account && channels.includes('card')
+function takesCardsAt({ provider, keysVersion, channels }: EnabledIntegration, waiting: AwaitingConfirmation): boolean {
+  return provider === waiting.provider && keysVersion === waiting.keysVersion && channels.includes('card')
 }
 
 /** Whether this open attempt is what the submit asks for. */

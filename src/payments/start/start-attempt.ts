@@ -130,9 +130,9 @@ export function planIntent(
   start: Start,
   { integrations, cards }: StartContext,
 ): { decision: Decision; intent: Intent } {
-  const { account } = integrationFor(integrations, before.payment, start)
+  const { keysVersion } = integrationFor(integrations, before.payment, start)
   const chargedAtOnce = start.card !== undefined && start.card !== 'new'
-  const decision = addAttempt(before, newAttempt(before, { ...start, account, chargedAtOnce }, deps.clock.now()))
+  const decision = addAttempt(before, newAttempt(before, { ...start, keysVersion, chargedAtOnce }, deps.clock.now()))
   const attempt = decision.state.attempts.at(-1) as Attempt
   const saved = savedCardFor(deps, before.payment, attempt, start, cards)
   return { decision, intent: intentOf(deps, decision.state, attempt, { merchantName: start.merchantName, saved }) }
@@ -163,17 +163,18 @@ function integrationFor(integrations: EnabledIntegration[], payment: Payment, st
   return integration
 }
 
-/** The chosen card, or the one that the customer used last, if it is of this provider account. */
+/** The chosen card, or the one that the customer used last, if its token is for these keys. */
 function savedCardFor(
   { secrets, log }: PaymentDependencies,
   payment: Payment,
-  { provider, account, channel }: Pick<Attempt, 'provider' | 'account' | 'channel'>,
+  { provider, keysVersion, channel }: Pick<Attempt, 'provider' | 'keysVersion' | 'channel'>,
   { card }: Pick<Start, 'card'>,
   cards: SealedCard[],
 ): Intent['saved'] {
   if (channel !== 'card' || card === 'new') return undefined
   const found = cards.find(
-    (each) => each.provider === provider && each.account === account && (card === undefined || each.id === card),
+    (each) =>
+      each.provider === provider && each.keysVersion === keysVersion && (card === undefined || each.id === card),
   )
   if (card && !found) throw new Problem('not_found', 'There is no such card.')
   try {
@@ -303,9 +304,9 @@ async function askForConfirmation(
   { providers, links, log }: PaymentDependencies,
   attempt: Attempt,
 ): Promise<ConfirmationPage | Unknown> {
-  const { id: attemptId, provider, account, paymentId, orderReference: providerReference } = attempt
+  const { id: attemptId, provider, keysVersion, paymentId, orderReference: providerReference } = attempt
   try {
-    const { publicKey } = await providers.connect(attempt, provider, { account })
+    const { publicKey } = await providers.connect(attempt, provider, { keysVersion })
     return { kind: 'confirm', link: links.payment(paymentId), publicKey, providerReference }
   } catch (err) {
     log.error({ err, attemptId, provider }, 'connecting to the provider failed')

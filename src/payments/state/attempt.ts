@@ -20,7 +20,7 @@ export interface Attempt {
   reference: string
   provider: string
   /** Version of the provider keys at the start. Checks, notices and refunds use the same version. */
-  account: number
+  keysVersion: number
   channel: Channel
   status: AttemptStatus
   currency: Currency

@@ -9,7 +9,7 @@ import type { PaymentState } from './payment-state.ts'
 interface AttemptStart {
   capabilities: Capabilities
   channel: Channel
-  account: number
+  keysVersion: number
   chargedAtOnce: boolean
   saveCard?: boolean
   pageKey?: string | undefined
@@ -22,7 +22,7 @@ export const orderReferenceOf = (id: AttemptId) => uuidOf(id).replaceAll('-', ''
 /** A new attempt, before its provider is called. */
 export function newAttempt(
   { payment, attempts }: PaymentState,
-  { capabilities, channel, account, chargedAtOnce, saveCard = false, pageKey, byReference = false }: AttemptStart,
+  { capabilities, channel, keysVersion, chargedAtOnce, saveCard = false, pageKey, byReference = false }: AttemptStart,
   now: Date,
 ): Attempt {
   const { place } = payment
@@ -37,7 +37,7 @@ export function newAttempt(
     number: attempts.length + 1,
     reference: newAttemptReference(payment.reference, place),
     provider: capabilities.name,
-    account,
+    keysVersion,
     channel,
     status: 'processing',
     currency: payment.currency,

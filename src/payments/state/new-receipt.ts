@@ -8,7 +8,7 @@ import { returnedOf, sharesOf, totalsOf } from './returned-money.ts'
 export interface RecordedReceipt {
   id: number
   transactionId: string
-  account: number
+  keysVersion: number
   /** Null: unmatched. */
   attemptId: AttemptId | null
   paymentId: PaymentId | null
@@ -51,8 +51,8 @@ export const areSharesOfOrder = (receipts: Receipt[]) =>
  * the same amount, and a person is asked. Where the provider names one sum for an order, `receipts` are all of that order, and each new one
  * has its share.
  */
-export function newReceiptsOf({ account }: Attempt, receipts: Receipt[], recorded: RecordedMoney): NewReceipt[] {
-  const own = recorded.receipts.filter((each) => each.account === account)
+export function newReceiptsOf({ keysVersion }: Attempt, receipts: Receipt[], recorded: RecordedMoney): NewReceipt[] {
+  const own = recorded.receipts.filter((each) => each.keysVersion === keysVersion)
   const assigned = new Set(own.filter(({ attemptId }) => attemptId !== null).map(({ transactionId }) => transactionId))
   const all = [...new Map(receipts.map((receipt) => [receipt.transactionId, receipt])).values()] // one that occurs twice counts once
   const shares = areSharesOfOrder(all) ? sharesOfOrder(all, recorded) : undefined
@@ -68,8 +68,10 @@ export function newReceiptsOf({ account }: Attempt, receipts: Receipt[], recorde
       const { transactionId, amount } = receipt
       const unmatched = own.find((each) => each.transactionId === transactionId)
       const same = byHand.filter((each) => each.transactionId === transactionId && each.currency === amount.currency)
-      const underOwn = mostReturned(same.filter((each) => each.account === account))
-      const underOther = mostReturned(same.filter((each) => each.account !== account && each.amount === amount.amount))
+      const underOwn = mostReturned(same.filter((each) => each.keysVersion === keysVersion))
+      const underOther = mostReturned(
+        same.filter((each) => each.keysVersion !== keysVersion && each.amount === amount.amount),
+      )
       const certain = Math.max(shares?.get(transactionId) ?? returnedOf(receipt), Math.min(underOwn, amount.amount))
       const returned = Math.max(certain, underOther)
       return {

@@ -10,8 +10,8 @@ export interface Notice {
   merchantId: MerchantId
   mode: Mode
   provider: string
-  /** The account whose key signed it. */
-  account: number
+  /** The keys that signed it. */
+  keysVersion: number
   /** The content as the adapter parsed it after the signature check. */
   reading: Exclude<NoticeReading, { kind: 'forged' | 'hint' }>
 }

@@ -76,7 +76,7 @@ export function attemptOf(row: AttemptRow): Attempt {
     number: row.a_number,
     reference: row.a_reference,
     provider: row.a_provider,
-    account: row.a_account,
+    keysVersion: row.a_account,
     channel: row.a_channel,
     status: row.a_status,
     currency: row.a_currency as Currency,
@@ -129,7 +129,7 @@ export function insertAttempt(tx: Writes, attempt: Attempt): void {
                           amount_charged, fee, order_reference, provider_reference, save_card, charged_at_once, page_key, by_reference,
                           created_at, watched_since, next_check_at)
     values (${attempt.place}, ${uuidOf(attempt.id)}, ${uuidOf(attempt.paymentId)}, ${uuidOf(attempt.merchantId)}, ${attempt.mode},
-            ${attempt.number}, ${attempt.reference}, ${attempt.provider}, ${attempt.account}, ${attempt.channel}, ${attempt.status},
+            ${attempt.number}, ${attempt.reference}, ${attempt.provider}, ${attempt.keysVersion}, ${attempt.channel}, ${attempt.status},
             ${attempt.currency}, ${attempt.amountCharged}, ${attempt.fee}, ${attempt.orderReference}, ${attempt.providerReference},
             ${attempt.saveCard}, ${attempt.chargedAtOnce}, ${attempt.pageKey}, ${attempt.byReference}, ${attempt.createdAt},
             ${attempt.checks.since}, ${attempt.checks.nextAt})`)

@@ -29,7 +29,7 @@ function noticeOf(row: NoticeRow): Notice {
     merchantId: idOf('merchant', row.merchant_id),
     mode: row.mode,
     provider: row.provider,
-    account: row.account,
+    keysVersion: row.account,
     reading: withTimes(row.reading),
   }
 }
@@ -52,20 +52,20 @@ export async function insertNotice(
   db: Queries,
   secrets: SecretBox,
   scope: Scope,
-  notice: Pick<Notice, 'provider' | 'account' | 'reading'> & { body: Buffer },
+  notice: Pick<Notice, 'provider' | 'keysVersion' | 'reading'> & { body: Buffer },
 ): Promise<{ notice: Notice; isNew: boolean }> {
-  const { provider, account, body, reading } = notice
+  const { provider, keysVersion, body, reading } = notice
   const { reference, says } = reading.kind === 'notice' ? reading : { reference: null, says: reading.kind }
   const digest = createHash('sha256').update(body).digest()
   const sealed = secrets.seal(body.toString('latin1'), noticeContext(digest))
   const row = await db.row<{ id: number; times: number }>(sql`
     insert into notices as n (place, merchant_id, mode, provider, account, digest, body, reading, reference, says, due_at)
-    values (${scope.place}, ${uuidOf(scope.merchantId)}, ${scope.mode}, ${provider}, ${account}, ${digest}, ${sealed},
+    values (${scope.place}, ${uuidOf(scope.merchantId)}, ${scope.mode}, ${provider}, ${keysVersion}, ${digest}, ${sealed},
             ${JSON.stringify(reading)}, ${reference}, ${says}, now() + interval '10 seconds')
     on conflict (place, merchant_id, mode, provider, digest) do update set times = n.times + 1
     returning id, times`)
   if (!row) throw new Error('an insert or update of a notice returned no row')
-  return { notice: { ...scope, id: row.id, provider, account, reading }, isNew: row.times === 1 }
+  return { notice: { ...scope, id: row.id, provider, keysVersion, reading }, isNew: row.times === 1 }
 }
 
 /** Found without a lock: `due_at` is also the lease, and guards the update, as in claimDueChecks. */

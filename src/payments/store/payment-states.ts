@@ -1,6 +1,6 @@
 import type { Queries } from '../../database/database.ts'
 import { Fixed, type Statement, sql } from '../../database/sql.ts'
-import { NO_ACCOUNT } from '../../integrations/provider-account.ts'
+import { NO_KEYS } from '../../integrations/provider-keys.ts'
 import { type AttemptId, type PaymentId, parseId, placeOf, placeOfReference, uuidOf } from '../../kernel/ids.ts'
 import { groupByPlace } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
@@ -76,13 +76,13 @@ export async function findPaymentState(
 }
 
 /**
- * Finds an attempt by our order reference or the provider's own, with its payment. Attempts of the given account come first; another
- * account matches only by our random reference, or after its keys were rotated.
+ * Finds an attempt by our order reference or the provider's own, with its payment. Attempts with the given keys come first; others
+ * match only by our random reference, or after their keys were rotated.
  */
 export async function findStateByOrder(
   db: Queries,
   { place, merchantId, mode }: Scope,
-  { provider, account = NO_ACCOUNT }: { provider: string; account?: number },
+  { provider, keysVersion = NO_KEYS }: { provider: string; keysVersion?: number },
   reference: string,
 ): Promise<{ state: PaymentState; attempt: Attempt } | undefined> {
   const state = await readState(
@@ -100,7 +100,7 @@ export async function findStateByOrder(
              select payment_id, account, false from attempts
               where place = ${place} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and provider = ${provider}
                 and provider_reference = ${reference}
-           ) found order by account = ${account} desc, ours desc limit 1)
+           ) found order by account = ${keysVersion} desc, ours desc limit 1)
        order by a.number`,
   )
   const named = state?.attempts.filter(
@@ -109,8 +109,8 @@ export async function findStateByOrder(
       (attempt.orderReference === reference || attempt.providerReference === reference),
   )
   const attempt =
-    named?.find((each) => each.account === account && each.orderReference === reference) ??
-    named?.find((each) => each.account === account) ??
+    named?.find((each) => each.keysVersion === keysVersion && each.orderReference === reference) ??
+    named?.find((each) => each.keysVersion === keysVersion) ??
     named?.find((each) => each.orderReference === reference) ??
     named?.[0]
   return state && attempt && { state, attempt }

@@ -6,14 +6,14 @@ import type { Scope } from '../../kernel/scope.ts'
 
 export interface AuditScope extends Scope {
   provider: string
-  /** The current account version; older ones have lower numbers. */
-  account: number
+  /** The current version of the keys; older ones have lower numbers. */
+  keysVersion: number
 }
 
 /** One recorded receipt, with the returns of its attempt. */
 export interface RecordedTransaction {
   receiptId: string
-  account: number
+  keysVersion: number
   transactionId: string
   amount: number
   currency: string
@@ -63,7 +63,7 @@ interface RecordedRow {
 function recordedOf({ place }: AuditScope, row: RecordedRow): RecordedTransaction {
   return {
     receiptId: row.receipt_id,
-    account: row.account,
+    keysVersion: row.account,
     transactionId: row.transaction_id,
     amount: row.amount,
     currency: row.currency,
@@ -82,29 +82,29 @@ export async function findRecorded(
   scope: AuditScope,
   transactionIds: string[],
 ): Promise<RecordedTransaction[]> {
-  const { place, merchantId, mode, provider, account } = scope
-  const accounts = Array.from({ length: account + 1 }, (_, version) => version)
+  const { place, merchantId, mode, provider, keysVersion } = scope
+  const keysVersions = Array.from({ length: keysVersion + 1 }, (_, version) => version)
   const rows = await db.rows<RecordedRow>(sql`
     select ${COLUMNS} from ${SOURCES}
      where r.place = ${place} and r.merchant_id = ${uuidOf(merchantId)} and r.mode = ${mode} and r.provider = ${provider}
-       and r.account = any(${accounts}::integer[]) and r.transaction_id = any(${transactionIds})`)
+       and r.account = any(${keysVersions}::integer[]) and r.transaction_id = any(${transactionIds})`)
   return rows.map((row) => recordedOf(scope, row))
 }
 
 const PAGE = 1_000
 
-/** All receipts of a provider, ordered by account and transaction id (keyset pagination). */
+/** All receipts of a provider, ordered by version of the keys and transaction id (keyset pagination). */
 export async function pageOfRecorded(
   db: Queries,
   scope: AuditScope,
-  after: { account: number; transactionId: string } | undefined,
+  after: { keysVersion: number; transactionId: string } | undefined,
 ): Promise<RecordedTransaction[]> {
   const { place, merchantId, mode, provider } = scope
-  const { account, transactionId } = after ?? { account: -1, transactionId: '' }
+  const { keysVersion, transactionId } = after ?? { keysVersion: -1, transactionId: '' }
   const rows = await db.rows<RecordedRow>(sql`
     select ${COLUMNS} from ${SOURCES}
      where r.place = ${place} and r.merchant_id = ${uuidOf(merchantId)} and r.mode = ${mode} and r.provider = ${provider}
-       and (r.account, r.transaction_id) > (${account}, ${transactionId})
+       and (r.account, r.transaction_id) > (${keysVersion}, ${transactionId})
      order by r.account, r.transaction_id limit ${PAGE}`)
   return rows.map((row) => recordedOf(scope, row))
 }
@@ -139,6 +139,6 @@ export async function listAuditScopes(db: Queries): Promise<AuditScope[]> {
     place: row.place,
     mode: row.mode,
     provider: row.provider,
-    account: row.account,
+    keysVersion: row.account,
   }))
 }

@@ -18,7 +18,7 @@ import {
 import { isReversed, returnedOf } from '../state/returned-money.ts'
 
 /** A version of the merchant's keys at a provider. */
-type OfAccount = Scope & { provider: string; account: number }
+type OfKeys = Scope & { provider: string; keysVersion: number }
 
 interface RecordedRow {
   id: number
@@ -38,7 +38,7 @@ interface RecordedRow {
  */
 export async function readRecordedMoney(
   tx: Queries,
-  { place, merchantId, mode, provider, account }: OfAccount,
+  { place, merchantId, mode, provider, keysVersion }: OfKeys,
   receipts: Receipt[],
 ): Promise<RecordedMoney> {
   if (receipts.length === 0) return { receipts: [], returnedByPayments: 0 }
@@ -49,7 +49,7 @@ export async function readRecordedMoney(
       select id from receipts
        where place = ${place} and merchant_id = ${merchant} and mode = ${mode} and provider = ${provider}
          and account = any(array(select version from provider_accounts
-                                  where merchant_id = ${merchant} and mode = ${mode} and provider = ${provider}) || ${account}::integer)
+                                  where merchant_id = ${merchant} and mode = ${mode} and provider = ${provider}) || ${keysVersion}::integer)
          and transaction_id = any(${ids}) and attempt_id is null
        order by id for no key update`),
     tx.rows<RecordedRow>(sql`
@@ -59,14 +59,14 @@ export async function readRecordedMoney(
         from receipts r
        where r.place = ${place} and r.merchant_id = ${merchant} and r.mode = ${mode} and r.provider = ${provider}
          and r.account = any(array(select version from provider_accounts
-                                    where merchant_id = ${merchant} and mode = ${mode} and provider = ${provider}) || ${account}::integer)
+                                    where merchant_id = ${merchant} and mode = ${mode} and provider = ${provider}) || ${keysVersion}::integer)
          and r.transaction_id = any(${ids})
        order by r.id`),
   ])
   const lockedIds = new Set(locked.map(({ id }) => id))
   // Recorded between the two statements. Without its lock, another payment could take the same money before this one writes.
   if (rows.some(({ id, attempt_id }) => attempt_id === null && !lockedIds.has(id)))
-    return readRecordedMoney(tx, { place, merchantId, mode, provider, account }, receipts)
+    return readRecordedMoney(tx, { place, merchantId, mode, provider, keysVersion }, receipts)
   const recorded = rows.map((row) => recordedOf(row, place))
   return {
     receipts: recorded,
@@ -78,7 +78,7 @@ function recordedOf(row: RecordedRow, place: Place): RecordedReceipt {
   return {
     id: row.id,
     transactionId: row.transaction_id,
-    account: row.account,
+    keysVersion: row.account,
     attemptId: row.attempt_id === null ? null : idOf('attempt', row.attempt_id, place),
     paymentId: row.payment_id === null ? null : idOf('payment', row.payment_id, place),
     amount: row.amount,
@@ -109,7 +109,7 @@ export function writeReceipt(tx: Writes, attempt: Attempt, receipt: NewReceipt, 
       ? sql`
           insert into receipts (place, merchant_id, mode, provider, account, transaction_id, attempt_id, payment_id, amount, currency,
                                 counted, returned, taken_at)
-          values (${attempt.place}, ${uuidOf(attempt.merchantId)}, ${attempt.mode}, ${attempt.provider}, ${attempt.account},
+          values (${attempt.place}, ${uuidOf(attempt.merchantId)}, ${attempt.mode}, ${attempt.provider}, ${attempt.keysVersion},
                   ${transactionId}, ${attemptUuid}, ${paymentUuid}, ${amount.amount}, ${amount.currency}, ${counts},
                   ${returnedOf(receipt)}, ${at})`
       : sql`
@@ -127,7 +127,7 @@ export function writeReceipt(tx: Writes, attempt: Attempt, receipt: NewReceipt, 
 export async function insertUnmatched(
   tx: Transaction,
   scope: Scope,
-  at: { provider: string; account: number },
+  at: { provider: string; keysVersion: number },
   receipts: Receipt[],
 ): Promise<void> {
   const isOfOrder = receipts.some(isShareOfOrder)
@@ -135,7 +135,7 @@ export async function insertUnmatched(
   for (const { transactionId, amount, at: takenAt } of isOfOrder ? receipts : [])
     await tx.rows(sql`
       insert into receipts (place, merchant_id, mode, provider, account, transaction_id, amount, currency, counted, returned, taken_at)
-      values (${scope.place}, ${uuidOf(scope.merchantId)}, ${scope.mode}, ${at.provider}, ${at.account}, ${transactionId}, ${amount.amount},
+      values (${scope.place}, ${uuidOf(scope.merchantId)}, ${scope.mode}, ${at.provider}, ${at.keysVersion}, ${transactionId}, ${amount.amount},
               ${amount.currency}, false, 0, ${takenAt})
       on conflict (place, merchant_id, mode, provider, account, transaction_id) do update set returned = receipts.returned where false -- only locks it`)
   const shares = isOfOrder ? await readShares(tx, { ...scope, ...at }, receipts) : undefined
@@ -144,7 +144,7 @@ export async function insertUnmatched(
     const returned = shares ? (shares.get(transactionId) ?? 0) : returnedOf(receipt)
     await tx.rows(sql`
       insert into receipts (place, merchant_id, mode, provider, account, transaction_id, amount, currency, counted, returned, taken_at)
-      values (${scope.place}, ${uuidOf(scope.merchantId)}, ${scope.mode}, ${at.provider}, ${at.account}, ${transactionId}, ${amount.amount},
+      values (${scope.place}, ${uuidOf(scope.merchantId)}, ${scope.mode}, ${at.provider}, ${at.keysVersion}, ${transactionId}, ${amount.amount},
               ${amount.currency}, false, ${returned}, ${receipt.at})
       on conflict (place, merchant_id, mode, provider, account, transaction_id) do update set returned = excluded.returned
        where receipts.attempt_id is null and receipts.returned < excluded.returned`)
@@ -152,7 +152,7 @@ export async function insertUnmatched(
 }
 
 /** The share of each transaction of an order that is not money of a payment, see `sharesOf`. */
-export async function readShares(tx: Queries, of: OfAccount, receipts: Receipt[]): Promise<Map<string, number>> {
+export async function readShares(tx: Queries, of: OfKeys, receipts: Receipt[]): Promise<Map<string, number>> {
   return sharesOfOrder(receipts, await readRecordedMoney(tx, of, receipts))
 }
 
@@ -160,13 +160,13 @@ export async function readShares(tx: Queries, of: OfAccount, receipts: Receipt[]
 export async function lowerReturned(
   tx: Transaction,
   { place, merchantId, mode }: Scope,
-  { provider, account }: { provider: string; account: number },
+  { provider, keysVersion }: { provider: string; keysVersion: number },
   { transactionId, recorded, returned }: { transactionId: string; recorded: number; returned: number },
 ): Promise<boolean> {
   const row = await tx.row(sql`
     update receipts r set returned = ${returned}
      where r.place = ${place} and r.merchant_id = ${uuidOf(merchantId)} and r.mode = ${mode} and r.provider = ${provider}
-       and r.account = ${account} and r.transaction_id = ${transactionId} and r.attempt_id is null and r.returned = ${recorded}
+       and r.account = ${keysVersion} and r.transaction_id = ${transactionId} and r.attempt_id is null and r.returned = ${recorded}
        and not exists (select from reviews v where v.place = r.place and v.receipt_id = r.id)
     returning r.id`)
   return row !== undefined

@@ -4,13 +4,13 @@ import { idOf } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
 import type { Owner } from '../../kernel/scope.ts'
 
-export interface PurgedAccount extends Owner {
+export interface PurgedKeys extends Owner {
   provider: string
   version: number
 }
 
-/** Late payments, refunds and disputes of an account can occur for this long. */
-export const ACCOUNT_KEPT_DAYS = 180
+/** Late payments, refunds and disputes of payments with the keys can occur for this long. */
+export const KEYS_KEPT_DAYS = 180
 
 const NO_OPEN_DISPUTE =
   new Fixed(`not exists (select from disputes d join attempts a on a.place = d.place and a.id = d.attempt_id
@@ -18,21 +18,21 @@ const NO_OPEN_DISPUTE =
     and a.provider = p.provider and a.account = p.version)`)
 
 /**
- * Deletes the keys of accounts that have been retired for `ACCOUNT_KEPT_DAYS`, where no attempt is open or was resolved within that time,
- * no refund is pending, and no dispute is open. At most `limit` accounts at once.
+ * Deletes keys that have been retired for `ACCOUNT_KEPT_DAYS`, where no attempt is open or was resolved within that time,
+ * no refund is pending, and no dispute is open. At most `limit` versions at once.
  */
-export async function purgeRetiredAccounts(tx: Transaction, limit: number): Promise<PurgedAccount[]> {
+export async function purgeRetiredKeys(tx: Transaction, limit: number): Promise<PurgedKeys[]> {
   const rows = await tx.rows<{ merchant_id: string; mode: Mode; provider: string; version: number }>(sql`
     update provider_accounts set sealed_settings = null, base_url = null
      where (merchant_id, mode, provider, version) in (
        select p.merchant_id, p.mode, p.provider, p.version from provider_accounts p join merchants m on m.id = p.merchant_id
-        where p.sealed_settings is not null and p.retired_at < now() - ${ACCOUNT_KEPT_DAYS} * interval '1 day'
+        where p.sealed_settings is not null and p.retired_at < now() - ${KEYS_KEPT_DAYS} * interval '1 day'
           and not exists (select from attempts a
                            where a.place = m.place and (a.merchant_id, a.mode, a.provider, a.account) = (p.merchant_id, p.mode, p.provider, p.version)
                              and a.account > 0 and a.resolved_at is null)
           and not exists (select from attempts a
                            where a.place = m.place and (a.merchant_id, a.mode, a.provider, a.account) = (p.merchant_id, p.mode, p.provider, p.version)
-                             and a.account > 0 and a.resolved_at > now() - ${ACCOUNT_KEPT_DAYS} * interval '1 day')
+                             and a.account > 0 and a.resolved_at > now() - ${KEYS_KEPT_DAYS} * interval '1 day')
           and not exists (select from refunds r join attempts a on a.place = r.place and a.id = r.attempt_id
                            where r.place = m.place and r.status = 'pending' and r.merchant_id = p.merchant_id and r.mode = p.mode
                              and a.provider = p.provider and a.account = p.version)

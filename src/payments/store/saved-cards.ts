@@ -18,20 +18,20 @@ export function tokenContext(scope: Owner, provider: string, { id, email }: Cust
     : `saved_cards.sealed_token of user id:${scope.merchantId}:${scope.mode}:${provider}:${id}`
 }
 
-/** A token works only with the account that issued it. */
-const OF_CURRENT_ACCOUNT = new Fixed(`c.account = (select i.account from integrations i
+/** A token works only with the keys that it was issued for. */
+const OF_CURRENT_KEYS = new Fixed(`c.account = (select i.account from integrations i
   where i.merchant_id = c.merchant_id and i.mode = c.mode and i.provider = c.provider)`)
 
 /** Saves a card. The same card again replaces its token. */
 export function upsertCard(
   tx: Writes,
   secrets: SecretBox,
-  wanted: { id: SavedCardId; scope: Scope; provider: string; account: number; customer: Customer; card: SavedCard },
+  wanted: { id: SavedCardId; scope: Scope; provider: string; keysVersion: number; customer: Customer; card: SavedCard },
 ): void {
-  const { id, scope, provider, account, customer, card } = wanted
+  const { id, scope, provider, keysVersion, customer, card } = wanted
   tx.write(sql`
     insert into saved_cards (place, id, merchant_id, mode, provider, account, user_id, email, brand, last4, expiry_month, expiry_year, sealed_token)
-    values (${scope.place}, ${uuidOf(id)}, ${uuidOf(scope.merchantId)}, ${scope.mode}, ${provider}, ${account},
+    values (${scope.place}, ${uuidOf(id)}, ${uuidOf(scope.merchantId)}, ${scope.mode}, ${provider}, ${keysVersion},
             ${customer.id}, ${customer.email}, ${card.brand}, ${card.last4}, ${card.expiryMonth}, ${card.expiryYear}, ${secrets.seal(card.token, tokenContext(scope, provider, customer))})
     on conflict (place, merchant_id, mode, customer, provider, brand, last4, expiry_month, expiry_year, account)
     do update set sealed_token = excluded.sealed_token, email = excluded.email, used_at = excluded.used_at`)
@@ -41,7 +41,7 @@ export function upsertCard(
 export interface SealedCard {
   id: SavedCardId
   provider: string
-  account: number
+  keysVersion: number
   email: string
   sealedToken: Buffer
 }
@@ -61,10 +61,10 @@ export async function findCardsOf(db: Queries, scope: Scope, customer: Customer)
      where place = ${scope.place} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode}
        and customer = coalesce('id:' || ${customer.id}::text, 'email:' || lower(${customer.email}))
      order by used_at desc limit ${MAX_CARDS}`)
-  return rows.map(({ id, provider, account, email, sealed_token }) => ({
+  return rows.map(({ id, provider, account: keysVersion, email, sealed_token }) => ({
     id: idOf('card', id, scope.place),
     provider,
-    account,
+    keysVersion,
     email,
     sealedToken: sealed_token,
   }))
@@ -149,7 +149,7 @@ export async function listCardsToPayWith(
     select place, id, provider, user_id, email, brand, last4, expiry_month, expiry_year, created_at
       from saved_cards c, (select (now() at time zone 'UTC') - interval '12 hours' as moment) as still
      where place = ${scope.place} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and provider = any(${providers})
-       and customer = coalesce('id:' || ${customer.id}::text, 'email:' || lower(${customer.email})) and ${OF_CURRENT_ACCOUNT}
+       and customer = coalesce('id:' || ${customer.id}::text, 'email:' || lower(${customer.email})) and ${OF_CURRENT_KEYS}
        and (expiry_year, expiry_month) >= (extract(year from moment), extract(month from moment))
      order by used_at desc limit 5`)
   return rows.map(cardOf)

@@ -194,7 +194,7 @@ async function listLate(
 
 export interface UnmatchedMoney {
   provider: string
-  account: number
+  keysVersion: number
   receipt: Receipt
 }
 
@@ -234,9 +234,17 @@ export async function lockUnmatched(
   const row = rows.find((each) => each.id === id)
   if (!row) return undefined
   const reviewed = await tx.row(sql`select id from reviews where place = ${place} and receipt_id = ${id}`)
-  const { provider, account, transaction_id: transactionId, amount, currency, returned, taken_at: at } = row
+  const {
+    provider,
+    account: keysVersion,
+    transaction_id: transactionId,
+    amount,
+    currency,
+    returned,
+    taken_at: at,
+  } = row
   if (row.attempt_id !== null || reviewed || returned === amount) return 'done'
-  return { provider, account, receipt: { transactionId, amount: money(amount, currency), returned, at } }
+  return { provider, keysVersion, receipt: { transactionId, amount: money(amount, currency), returned, at } }
 }
 
 /**
@@ -246,7 +254,7 @@ export async function lockUnmatched(
 export async function isHandledUnderOtherKeys(
   tx: Queries,
   { place, merchantId, mode }: Scope,
-  { provider, account, receipt }: UnmatchedMoney,
+  { provider, keysVersion, receipt }: UnmatchedMoney,
   isConfirmed: boolean,
 ): Promise<boolean> {
   const { transactionId, amount } = receipt
@@ -254,7 +262,7 @@ export async function isHandledUnderOtherKeys(
     select r.id, r.attempt_id is not null as assigned from receipts r
      where r.place = ${place} and r.merchant_id = ${uuidOf(merchantId)} and r.mode = ${mode} and r.provider = ${provider}
        and r.account = any(array(select version from provider_accounts
-                                  where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and provider = ${provider} and version <> ${account}))
+                                  where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and provider = ${provider} and version <> ${keysVersion}))
        and r.transaction_id = ${transactionId}
        and (not ${isConfirmed}::boolean or r.amount = ${amount.amount} and r.currency = ${amount.currency})`)
   if (others.some(({ assigned }) => assigned)) return true

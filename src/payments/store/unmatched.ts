@@ -3,7 +3,7 @@ import { sql } from '../../database/sql.ts'
 import { uuidOf } from '../../kernel/ids.ts'
 import type { Scope } from '../../kernel/scope.ts'
 
-/** Money of a merchant's provider account that belongs to no known attempt and is not handled yet. */
+/** Money at a provider of a merchant that belongs to no known attempt and is not handled yet. */
 export interface UnmatchedMoney {
   id: number
   provider: string

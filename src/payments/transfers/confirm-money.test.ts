@@ -15,14 +15,15 @@ const listed: ListedTransaction = { ...receipt, reference: null }
 
 /** The problem, or undefined if the money is confirmed. */
 async function confirm(connection: Partial<Connection>, money = receipt, deadlineMs?: number, current = connection) {
-  type Options = { account?: number }
-  const connect = async (_: unknown, __: string, options?: Options) => (options?.account === 1 ? connection : current)
+  type Options = { keysVersion?: number }
+  const connect = async (_: unknown, __: string, options?: Options) =>
+    options?.keysVersion === 1 ? connection : current
   const providers = { find: () => undefined, connect }
   const database = { transaction: (work: (tx: unknown) => unknown) => work(undefined) }
   const deps = { providers, database } as unknown as Parameters<typeof confirmMoney>[0]
   const scope = {} as Parameters<typeof confirmMoney>[1]
   try {
-    await confirmMoney(deps, scope, { provider: 'bank', account: 1, receipt: money }, deadlineMs)
+    await confirmMoney(deps, scope, { provider: 'bank', keysVersion: 1, receipt: money }, deadlineMs)
     return undefined
   } catch (error) {
     assert.ok(error instanceof Problem, String(error))

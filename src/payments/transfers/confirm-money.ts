@@ -34,10 +34,10 @@ export async function confirmMoney(
   money: UnmatchedMoney,
   deadlineMs = DEADLINE_MS,
 ): Promise<Pick<ListedTransaction, 'reference' | 'idIsProviders'>> {
-  const { provider, account, receipt } = money
+  const { provider, keysVersion, receipt } = money
   const title = providers.find(provider)?.capabilities.title ?? provider
   const refused = (why: string) => new Problem('conflict', `${why} Nothing was matched.`)
-  const connection = await providers.connect(scope, provider, { account }).catch((error) => {
+  const connection = await providers.connect(scope, provider, { keysVersion }).catch((error) => {
     if (error instanceof NotSetUp)
       throw refused(`The keys of this account of ${title} are deleted, so it cannot be asked.`)
     throw error
@@ -66,7 +66,7 @@ export async function confirmMoney(
   if (found.amount.amount !== receipt.amount.amount || found.amount.currency !== receipt.amount.currency)
     throw refused(`${title} has ${formatMoney(found.amount)} for this transaction, not ${formatMoney(receipt.amount)}.`)
   const returned = await database.transaction(async (tx) => {
-    const shares = found.returnedIsOfOrder && (await readShares(tx, { ...scope, provider, account }, found.ofOrder))
+    const shares = found.returnedIsOfOrder && (await readShares(tx, { ...scope, provider, keysVersion }, found.ofOrder))
     const now = shares ? (shares.get(receipt.transactionId) ?? 0) : returnedOf(found)
     if (now > returnedOf(receipt)) await insertUnmatched(tx, scope, money, [{ ...receipt, returned: now }])
     return now

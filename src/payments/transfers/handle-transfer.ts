@@ -93,8 +93,8 @@ export async function matchTransfer(
     read: async (tx) => {
       const open = await readOpen(tx, scope, id, expected, true)
       const ofOrder = order === null ? undefined : await attemptOfOrder(tx, scope, open.unmatched, order, paymentId)
-      const { provider, account, receipt } = open.unmatched
-      return { open, ofOrder, recorded: await readRecordedMoney(tx, { ...scope, provider, account }, [receipt]) }
+      const { provider, keysVersion, receipt } = open.unmatched
+      return { open, ofOrder, recorded: await readRecordedMoney(tx, { ...scope, provider, keysVersion }, [receipt]) }
     },
     decide: (locked, { open, ofOrder, recorded }, tx) => {
       const { receipt } = assertMatch(by, locked, open)
@@ -145,8 +145,8 @@ function assertMatch({ limit }: Handling, { payment }: PaymentState, open: OpenR
 }
 
 /**
- * Throws if the same transaction is on record under other keys and was handled there. Other keys are another account in our records, also
- * if they are rotated keys of one account at the provider.
+ * Throws if the same transaction is on record under other keys and was handled there. Rotated keys of one account at the provider are
+ * other keys in our records, too.
  */
 function assertNotHandledTwice({ isHandledTwice }: OpenReceipt): void {
   if (!isHandledTwice) return
@@ -158,11 +158,11 @@ function assertNotHandledTwice({ isHandledTwice }: OpenReceipt): void {
 async function attemptOfOrder(
   tx: Queries,
   scope: Scope,
-  { provider, account }: UnmatchedMoney,
+  { provider, keysVersion }: UnmatchedMoney,
   order: string,
   paymentId: PaymentId,
 ): Promise<Attempt | undefined> {
-  const found = await findStateByOrder(tx, scope, { provider, account }, order)
+  const found = await findStateByOrder(tx, scope, { provider, keysVersion }, order)
   if (!found) {
     if (!(await isOrderOfAnother(tx, { ...scope, provider }, order))) return undefined
     const why = 'The customer paid this to another merchant, who uses the same account of the provider.'
@@ -170,15 +170,15 @@ async function attemptOfOrder(
   }
   const { attempt, state } = found
   const why = `The customer paid this for payment ${state.payment.reference}`
-  if (attempt.account !== account)
+  if (attempt.keysVersion !== keysVersion)
     throw new Problem('conflict', `${why}, whose own checks count it. Close this record with a note.`)
   if (attempt.paymentId !== paymentId) throw new Problem('conflict', `${why}. Match it with that one.`)
   return attempt
 }
 
-/** An attempt with the same provider account: an open account number before others, the newest first. */
-function attemptFor({ attempts }: PaymentState, { provider, account }: UnmatchedMoney): Attempt | undefined {
-  const own = attempts.filter((attempt) => attempt.provider === provider && attempt.account === account)
+/** An attempt with the same keys: an open account number before others, the newest first. */
+function attemptFor({ attempts }: PaymentState, { provider, keysVersion }: UnmatchedMoney): Attempt | undefined {
+  const own = attempts.filter((attempt) => attempt.provider === provider && attempt.keysVersion === keysVersion)
   const open = own.filter(({ status }) => status === 'pending' || status === 'processing')
   const transfers = (some: Attempt[]) => some.filter(({ channel }) => channel === 'virtual-bank-account')
   return transfers(open).at(-1) ?? transfers(own).at(-1) ?? open.at(-1) ?? own.at(-1)
@@ -189,14 +189,14 @@ function addAttemptFor(
   tx: Writes,
   deps: PaymentDependencies,
   before: LockedPayment,
-  { provider, account }: UnmatchedMoney,
+  { provider, keysVersion }: UnmatchedMoney,
 ): { attempt: Attempt; before: LockedPayment } {
   const capabilities = deps.providers.find(provider)?.capabilities
   if (!capabilities) throw new Problem('conflict', `The provider ${provider} is not known any more.`)
   if (before.attempts.length >= MAX_ATTEMPTS)
     throw new Problem('too_many_attempts', `This payment has had ${MAX_ATTEMPTS} attempts, which is the maximum.`)
   const channel = capabilities.channels.includes('virtual-bank-account') ? 'virtual-bank-account' : 'card'
-  const attempt = newAttempt(before, { capabilities, channel, account, chargedAtOnce: false }, deps.clock.now())
+  const attempt = newAttempt(before, { capabilities, channel, keysVersion, chargedAtOnce: false }, deps.clock.now())
   const attempts = [...before.attempts, attempt]
   const decision = decide({ ...before, attempts }, [{ type: 'attempt.started', attemptId: attempt.id }])
   writeDecision(tx, deps, before, decision, { cause: 'match' })

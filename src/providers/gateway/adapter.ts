@@ -35,7 +35,7 @@ export const gateway: Provider = {
   settings: [],
   baseURL: null,
   connect,
-  sandboxAccount: ({ masterKey, merchantUuid, serverUrl }) => ({
+  sandboxKeys: ({ masterKey, merchantUuid, serverUrl }) => ({
     baseURL: `${serverUrl}/sandbox/gateway`,
     settings: { ...gatewayKeys(masterKey, merchantUuid) },
   }),

@@ -1,5 +1,5 @@
 import type { Database } from '../../../src/database/database.ts'
-import { findCurrentAccount } from '../../../src/integrations/provider-account-store.ts'
+import { findCurrentKeysVersion } from '../../../src/integrations/provider-keys-store.ts'
 import { type AttemptId, newId, uuidOf } from '../../../src/kernel/ids.ts'
 import type { SecretBox } from '../../../src/kernel/secret-box.ts'
 import { upsertCard } from '../../../src/payments/store/saved-cards.ts'
@@ -85,8 +85,8 @@ export class Visit {
     const { name: provider } = fake.provider.capabilities
     const id = newId('card', new Date(), merchant.place)
     await database.transaction(async (tx) => {
-      const account = await findCurrentAccount(tx, merchant, provider)
-      await upsertCard(tx, secrets, { id, scope: merchant, provider, account, customer: this.#user, card })
+      const keysVersion = await findCurrentKeysVersion(tx, merchant, provider)
+      await upsertCard(tx, secrets, { id, scope: merchant, provider, keysVersion, customer: this.#user, card })
     })
   }
 

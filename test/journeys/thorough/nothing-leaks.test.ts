@@ -255,7 +255,7 @@ test('nothing that is secret is in anything that we say or write', async () => {
     planted.push({ what: `${name} client secret`, value: shop.headers['client-secret'] })
     planted.push({ what: `${name} webhook secret`, value: await defaultSecretOf(world, shop) })
     const owner = { place: shop.place, merchantId: shop.merchantId, mode: 'sandbox' as const }
-    const of = { provider: name, account: 1, customer: { id: email, email } }
+    const of = { provider: name, keysVersion: 1, customer: { id: email, email } }
     const token = await savedToken(database, world.parts.secrets, owner, of)
     planted.push({ what: `${name} token of a card that was kept`, value: token?.split(':').at(-1) ?? '' })
     wrongAt.set(place, wrong)

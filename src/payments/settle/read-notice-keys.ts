@@ -4,18 +4,18 @@ import { findMerchant } from '../../merchants/merchant-store.ts'
 import { type Connection, NotSetUp } from '../../providers/provider.ts'
 import type { PaymentDependencies } from '../dependencies.ts'
 
-/** The accounts whose keys may have signed a notice for a merchant. None: no such merchant, or the provider is not set up. */
-export interface NoticeAccounts {
+/** The keys that may have signed a notice for a merchant. None: no such merchant, or the provider is not set up. */
+export interface NoticeKeys {
   /** The merchant's. */
   place: Place
-  list: readonly { account: number; connection: Connection }[]
+  list: readonly { keysVersion: number; connection: Connection }[]
 }
 
-export interface NoticeAccountCache {
+export interface NoticeKeysCache {
   /** Undefined if not cached. */
-  cached(owner: Owner, provider: string): NoticeAccounts | undefined
-  /** Reads the accounts from the database. Concurrent callers share one look-up. */
-  read(owner: Owner, provider: string): Promise<NoticeAccounts>
+  cached(owner: Owner, provider: string): NoticeKeys | undefined
+  /** Reads the keys from the database. Concurrent callers share one look-up. */
+  read(owner: Owner, provider: string): Promise<NoticeKeys>
 }
 
 // May be long: a notice that fails with cached keys is verified again with keys from the database.
@@ -23,35 +23,35 @@ const CACHE_MS = 60_000
 const MAX_CACHED = 10_000
 
 interface Entry {
-  accounts: NoticeAccounts
+  keys: NoticeKeys
   readAtMs: number
 }
 
 /**
- * Cache of the look-ups before the signature check, so that a forged notice costs no query. Missing accounts have a cache of their own:
- * invented merchant ids cannot evict existing accounts.
+ * Cache of the look-ups before the signature check, so that a forged notice costs no query. Missing keys have a cache of their own:
+ * invented merchant ids cannot evict existing keys.
  */
-export function noticeAccountCache(
+export function noticeKeysCache(
   deps: Pick<PaymentDependencies, 'database' | 'providers'>,
   nowMs: () => number = () => performance.now(),
-): NoticeAccountCache {
+): NoticeKeysCache {
   const found = new Map<string, Entry>()
   const absent = new Map<string, Entry>()
-  const reading = new Map<string, Promise<NoticeAccounts>>()
+  const reading = new Map<string, Promise<NoticeKeys>>()
   const keyOf = ({ merchantId, mode }: Owner, provider: string) => `${merchantId} ${mode} ${provider}`
 
-  async function read(key: string, owner: Owner, provider: string): Promise<NoticeAccounts> {
+  async function read(key: string, owner: Owner, provider: string): Promise<NoticeKeys> {
     const readAtMs = nowMs()
-    const accounts = await readAccounts(deps, owner, provider)
+    const keys = await readKeys(deps, owner, provider)
     found.delete(key)
     absent.delete(key)
-    const entries = accounts.list.length > 0 ? found : absent
-    entries.set(key, { accounts, readAtMs })
+    const entries = keys.list.length > 0 ? found : absent
+    entries.set(key, { keys, readAtMs })
     if (entries.size > MAX_CACHED) entries.delete(entries.keys().next().value as string)
-    return accounts
+    return keys
   }
 
-  function readOnce(owner: Owner, provider: string): Promise<NoticeAccounts> {
+  function readOnce(owner: Owner, provider: string): Promise<NoticeKeys> {
     const key = keyOf(owner, provider)
     const underway = reading.get(key)
     if (underway) return underway
@@ -68,26 +68,26 @@ export function noticeAccountCache(
       if (known) {
         // Refreshed in the background, so that a valid notice neither waits nor uses up the rate limit of look-ups.
         if (isOld(known)) readOnce(owner, provider).catch(() => {})
-        return known.accounts
+        return known.keys
       }
       const none = absent.get(key)
-      return none && !isOld(none) ? none.accounts : undefined
+      return none && !isOld(none) ? none.keys : undefined
     },
     read: readOnce,
   }
 }
 
-async function readAccounts(
+async function readKeys(
   { database, providers }: Pick<PaymentDependencies, 'database' | 'providers'>,
   owner: Owner,
   provider: string,
-): Promise<NoticeAccounts> {
+): Promise<NoticeKeys> {
   const merchant = await findMerchant(database, owner.merchantId)
   if (!merchant) return { place: 0, list: [] }
-  const versions = await providers.accounts(owner, provider)
-  const found = versions.map(async (account) => {
+  const versions = await providers.keysVersions(owner, provider)
+  const found = versions.map(async (keysVersion) => {
     try {
-      return [{ account, connection: await providers.connect(owner, provider, { account }) }]
+      return [{ keysVersion, connection: await providers.connect(owner, provider, { keysVersion }) }]
     } catch (error) {
       if (error instanceof NotSetUp) return [] // the keys were deleted in the meantime
       throw error

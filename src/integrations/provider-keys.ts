@@ -1,8 +1,8 @@
-/** The account version of a provider that needs no settings. */
-export const NO_ACCOUNT = 0
+/** The version of the keys of a provider that needs no settings. */
+export const NO_KEYS = 0
 
 /** One immutable version of a merchant's keys for a provider. New keys are a new version. */
-export interface ProviderAccount {
+export interface ProviderKeys {
   version: number
   settings: Record<string, string>
   /** Null: the provider's own URL. */
