@@ -9,7 +9,7 @@ import { databaseClock } from './database/database-clock.ts'
 import type { Purpose } from './database/embedded.ts'
 import { type Listener, listen as listenTo } from './database/listen.ts'
 import { migrate } from './database/migrate.ts'
-import { DEMO_WEBHOOK_PATH, type DemoParts, demoShop } from './demo/shop.ts'
+import { DEMO_WEBHOOK_PATH, type DemoDeps, demoShop } from './demo/shop.ts'
 import { PAYMENTS_CHANNEL } from './events/event-store.ts'
 import { DELIVERIES_CHANNEL } from './events/outbox-store.ts'
 import { findDefaultSecret } from './events/webhook-secret-store.ts'
@@ -26,7 +26,7 @@ import { createWelcomeLink } from './members/one-time-links.ts'
 import type { NewCredential } from './merchants/credential.ts'
 import { credentialVerifier } from './merchants/verify-credential.ts'
 import { webhookHttp } from './outbound/webhook-http.ts'
-import type { PaymentDependencies } from './payments/dependencies.ts'
+import type { PaymentDeps } from './payments/deps.ts'
 import { linksOn } from './payments/links.ts'
 import { paymentBatch } from './payments/start/create-payment.ts'
 import { sandboxServers } from './providers/sandbox-servers.ts'
@@ -38,7 +38,7 @@ import { startWorker } from './worker/worker.ts'
 const SANDBOX_OWNER = { merchantId: SANDBOX_MERCHANT_ID, mode: 'sandbox' as const }
 
 /** The dependencies of every command. */
-export interface Dependencies {
+export interface CommandDeps {
   database: Database
   /** Of PostgreSQL itself, for LISTEN, migrations and advisory locks. */
   directUrl: string
@@ -52,7 +52,7 @@ const RESERVED_SHARE = 5
 const COMMAND_POOL_WAIT_MS = 10_000
 
 /** Connects to DATABASE_URL, or starts the embedded PostgreSQL. */
-export async function openDependencies(config: Config, purpose: Purpose, log?: Logger): Promise<Dependencies> {
+export async function openDeps(config: Config, purpose: Purpose, log?: Logger): Promise<CommandDeps> {
   const own = ownDatabase(config)
   const server = own ? { ...own, stop: async () => {} } : await startEmbedded(config, purpose, log)
   const reservedConnections = Math.ceil(config.databasePool / RESERVED_SHARE)
@@ -114,23 +114,23 @@ const DISCONNECT_AFTER_MS = 5_000
 
 export async function startService(config: Config, log: Logger): Promise<Service> {
   const tracing = config.otlpEndpoint ? await openTracing(config.otlpEndpoint) : undefined
-  const dependencies = await openDependencies(config, 'own', log)
+  const deps = await openDeps(config, 'own', log)
   try {
     const own = ownDatabase(config)
     if (own) await checkSessions(own)
-    const migrations = await migrate(dependencies.directUrl)
+    const migrations = await migrate(deps.directUrl)
     if (migrations.length > 0) log.info({ migrations }, 'migrated')
     const keys = await loadKeys(config)
-    await waitForConnection(dependencies.database)
-    const clock = await databaseClock(dependencies.database)
+    await waitForConnection(deps.database)
+    const clock = await databaseClock(deps.database)
     const secrets = secretBox(keys.secretKey, keys.previousSecretKey)
-    await checkSecretKey(dependencies.database, secrets)
-    await seedSandbox(dependencies.database, keys.sandbox)
-    const inUse = await findDefaultSecret(dependencies.database, secrets, SANDBOX_OWNER)
+    await checkSecretKey(deps.database, secrets)
+    await seedSandbox(deps.database, keys.sandbox)
+    const inUse = await findDefaultSecret(deps.database, secrets, SANDBOX_OWNER)
     // A rotated secret stays, unless the configuration sets one.
     const sandboxWebhookSecret = config.sandboxWebhookSecret ?? inUse ?? keys.sandboxWebhookSecret
-    await setDefaultSecret({ ...dependencies, secrets }, SANDBOX_OWNER, sandboxWebhookSecret)
-    const service = await startHttp(config, log, { ...dependencies, clock }, { ...keys, sandboxWebhookSecret })
+    await setDefaultSecret({ ...deps, secrets }, SANDBOX_OWNER, sandboxWebhookSecret)
+    const service = await startHttp(config, log, { ...deps, clock }, { ...keys, sandboxWebhookSecret })
     return {
       ...service,
       async stop(patient) {
@@ -139,7 +139,7 @@ export async function startService(config: Config, log: Logger): Promise<Service
       },
     }
   } catch (error) {
-    await dependencies.close()
+    await deps.close()
     throw error
   }
 }
@@ -150,15 +150,15 @@ async function openTracing(endpoint: string) {
   return startTracing(endpoint)
 }
 
-async function startHttp(config: Config, log: Logger, dependencies: Dependencies, keys: Keys): Promise<Service> {
+async function startHttp(config: Config, log: Logger, deps: CommandDeps, keys: Keys): Promise<Service> {
   const [{ buildApp }, { listen }, { livePayments }] = await loadHttp()
   let stopping = false
   let baseUrl = config.publicUrl ?? ''
   let serverUrl = ''
-  const integrations = integrationCache(dependencies.database)
-  const verifyCredential = credentialVerifier(dependencies.database)
+  const integrations = integrationCache(deps.database)
+  const verifyCredential = credentialVerifier(deps.database)
   const servers = sandboxServers({
-    ...dependencies,
+    ...deps,
     log,
     verifyCredential,
     masterKey: keys.secretKey,
@@ -170,12 +170,12 @@ async function startHttp(config: Config, log: Logger, dependencies: Dependencies
   // SSRF guard: the demo shop's webhook is the only private address that is always allowed.
   const isDemoWebhook = (url?: string) => config.demo && url === `${baseUrl}${DEMO_WEBHOOK_PATH}`
   const allowPrivate = (mode: Mode, url?: string) => isAllowed(mode) || (mode === 'sandbox' && isDemoWebhook(url))
-  const paymentDependencies: PaymentDependencies = {
-    ...dependencies,
+  const paymentDeps: PaymentDeps = {
+    ...deps,
     log,
     links: linksOn(() => baseUrl),
     providers: providerConnections({
-      database: dependencies.database,
+      database: deps.database,
       secrets,
       masterKey: keys.secretKey,
       serverUrl: () => serverUrl,
@@ -187,12 +187,12 @@ async function startHttp(config: Config, log: Logger, dependencies: Dependencies
   const assets = await buildAssets()
   const demo = hasDemo ? [openDemo(keys, assets, { baseUrl: () => baseUrl, serverUrl: () => serverUrl })] : []
   const http = webhookHttp()
-  const live = livePayments({ ...dependencies, log })
+  const live = livePayments({ ...deps, log })
   const app = await buildApp({
-    ...paymentDependencies,
+    ...paymentDeps,
     verifyCredential,
     integrationCache: integrations,
-    paymentBatch: paymentBatch(dependencies.database),
+    paymentBatch: paymentBatch(deps.database),
     live,
     assets,
     http,
@@ -210,7 +210,7 @@ async function startHttp(config: Config, log: Logger, dependencies: Dependencies
     baseUrl ||= `http://localhost:${port}`
     serverUrl = `http://${reachable(config.host)}:${port}`
     if (config.role === 'worker') return { port, dashboardUrl: undefined }
-    return { port, dashboardUrl: await dashboardLink({ ...dependencies, baseUrl: () => baseUrl }) }
+    return { port, dashboardUrl: await dashboardLink({ ...deps, baseUrl: () => baseUrl }) }
   }
   const { port, dashboardUrl } = await open().catch(async (error) => {
     await app.close() // its port and timers would keep the process alive
@@ -221,9 +221,9 @@ async function startHttp(config: Config, log: Logger, dependencies: Dependencies
     everyMs: 500,
     run: async () => (await sendDueNotices(100)) === 100,
   }))
-  const retention = retentionJob(dependencies, purgesOf(dependencies, config.retention, servers))
-  const worker = config.role === 'api' ? undefined : startWorker(paymentDependencies, [...sendNotices, retention])
-  const delivering = config.role === 'api' ? undefined : startDelivering({ ...paymentDependencies, http, allowPrivate })
+  const retention = retentionJob(deps, purgesOf(deps, config.retention, servers))
+  const worker = config.role === 'api' ? undefined : startWorker(paymentDeps, [...sendNotices, retention])
+  const delivering = config.role === 'api' ? undefined : startDelivering({ ...paymentDeps, http, allowPrivate })
   const listeners: Record<string, Listener> = {
     ...(delivering && { [DELIVERIES_CHANNEL]: { heard: delivering.wake, missed: delivering.wake } }),
     [INTEGRATIONS_CHANNEL]: {
@@ -232,8 +232,8 @@ async function startHttp(config: Config, log: Logger, dependencies: Dependencies
     },
     ...(config.role !== 'worker' && { [PAYMENTS_CHANNEL]: { heard: live.changed, missed: live.missed } }),
   }
-  dependencies.database.onNotify((channel, payload) => listeners[channel]?.heard(payload))
-  const listening = listenTo(dependencies.directUrl, listeners, dependencies.database.isOwnBackend)
+  deps.database.onNotify((channel, payload) => listeners[channel]?.heard(payload))
+  const listening = listenTo(deps.directUrl, listeners, deps.database.isOwnBackend)
   log.info({ port }, 'listening')
 
   return {
@@ -252,7 +252,7 @@ async function startHttp(config: Config, log: Logger, dependencies: Dependencies
       await Promise.all([app.close(), worker?.stop(), delivering?.stop(), ...servers.map((server) => server.stop())])
       http.close()
       clearTimeout(timeout)
-      await dependencies.close()
+      await deps.close()
     },
   }
 }
@@ -265,13 +265,13 @@ async function openMail({ smtpUrl, smtpFrom, publicUrl }: Config) {
 }
 
 /** The first account is made with a link that this start prints. */
-async function dashboardLink(parts: Parameters<typeof createWelcomeLink>[0]): Promise<string> {
-  const link = await createWelcomeLink(parts, 'seed', SANDBOX_MERCHANT_ID)
-  return link?.url ?? `${parts.baseUrl()}/dashboard`
+async function dashboardLink(deps: Parameters<typeof createWelcomeLink>[0]): Promise<string> {
+  const link = await createWelcomeLink(deps, 'seed', SANDBOX_MERCHANT_ID)
+  return link?.url ?? `${deps.baseUrl()}/dashboard`
 }
 
 /** The demo shop is a merchant: it gets credentials and URLs, and no dependency of the service. */
-function openDemo(keys: Keys, assets: Assets, urls: Pick<DemoParts, 'baseUrl' | 'serverUrl'>) {
+function openDemo(keys: Keys, assets: Assets, urls: Pick<DemoDeps, 'baseUrl' | 'serverUrl'>) {
   return demoShop({
     ...urls,
     credential: keys.sandbox,
@@ -308,14 +308,14 @@ export async function describeService(): Promise<unknown> {
   const nothing = () => {
     throw new Error('not available while generating the OpenAPI document')
   }
-  const dependencies = { database: {} as Database, log: createLog('silent') }
+  const deps = { database: {} as Database, log: createLog('silent') }
   const app = await buildApp({
-    ...dependencies,
+    ...deps,
     clock: systemClock,
     verifyCredential: nothing,
     integrationCache: { get: nothing, invalidate: nothing, invalidateAll: nothing },
     paymentBatch: { insert: nothing },
-    live: livePayments(dependencies),
+    live: livePayments(deps),
     assets: await buildAssets(),
     providers: {
       ...{ find: nothing, isHealthy: nothing, recordResult: nothing },

@@ -1,12 +1,12 @@
 import { type Config, isPublic } from '../config/config.ts'
 import { SANDBOX_MERCHANT_ID } from '../integrations/create-merchant.ts'
-import type { Started } from './cluster.ts'
+import type { ReadyService } from './cluster.ts'
 
 /**
  * Printed at start: URLs, sandbox credentials and a first request to try. Without the secrets when customers use the service and the output is
  * not a terminal: it is a log then, and others read it.
  */
-export function banner(service: Started, config: Config, isTerminal: boolean): string {
+export function banner(service: ReadyService, config: Config, isTerminal: boolean): string {
   const { baseUrl, sandbox, dashboardUrl, demoUrl } = service
   const hasSecrets = isTerminal || !isPublic(config)
   const dashboard = hasSecrets ? dashboardUrl : dashboardUrl?.split('/welcome#', 1)[0]
@@ -24,13 +24,13 @@ ${hasSecrets ? firstRequest(service) : commandsFor(config)}
 `
 }
 
-function secretsOf({ sandbox, sandboxWebhookSecret }: Started): string {
+function secretsOf({ sandbox, sandboxWebhookSecret }: ReadyService): string {
   return `
   client-secret   ${sandbox.clientSecret}
   webhook secret  ${sandboxWebhookSecret}`
 }
 
-function firstRequest({ baseUrl, sandbox }: Started): string {
+function firstRequest({ baseUrl, sandbox }: ReadyService): string {
   return `
   Your first checkout link:
 

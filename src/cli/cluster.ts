@@ -1,13 +1,13 @@
 import cluster, { type Worker } from 'node:cluster'
 import type { Logger } from 'pino'
-import { openDependencies, type Service } from '../compose.ts'
+import { openDeps, type Service } from '../compose.ts'
 import type { Config } from '../config/config.ts'
 import { loadKeys } from '../config/generated-keys.ts'
 import { OperatorError } from '../kernel/operator-error.ts'
 import { answerMetrics } from '../metrics/cluster-metrics.ts'
 
 /** What a worker tells the primary process when it is ready. */
-export type Started = Omit<Service, 'stop'>
+export type ReadyService = Omit<Service, 'stop'>
 
 /** A worker that ends is replaced after this time, so that one that cannot start does not use up a core. */
 const REPLACE_AFTER_MS = 1_000
@@ -15,7 +15,7 @@ const REPLACE_AFTER_MS = 1_000
 const KILL_AFTER_MS = 8_500
 
 export interface ClusterProcess {
-  service: Started
+  service: ReadyService
   stop(signal: NodeJS.Signals): Promise<void>
 }
 
@@ -24,18 +24,18 @@ export interface ClusterProcess {
  * Each worker is a whole service, and all state is in the database, so that a worker may end at any time.
  */
 export async function startCluster(config: Config, log: Logger): Promise<ClusterProcess> {
-  const dependencies = await openDependencies(config, 'own', log)
+  const deps = await openDeps(config, 'own', log)
   let stopping = false
   const stop = async (signal: NodeJS.Signals) => {
     stopping = true
     const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
     await Promise.all(workers.map((worker) => ended(worker, signal)))
-    await dependencies.close()
+    await deps.close()
   }
   try {
     const { secretKey } = await loadKeys(config) // generated before a worker looks for them
     const env = {
-      DATABASE_URL: config.databaseUrl ?? dependencies.directUrl,
+      DATABASE_URL: config.databaseUrl ?? deps.directUrl,
       SECRET_KEY: secretKey.toString('base64'),
       WEBHOOK_ALLOW_PRIVATE: config.webhookAllowPrivate, // its default depends on DATABASE_URL
     }
@@ -59,7 +59,7 @@ export async function startCluster(config: Config, log: Logger): Promise<Cluster
   }
 }
 
-function startedBy(worker: Worker): Promise<Started> {
+function startedBy(worker: Worker): Promise<ReadyService> {
   return new Promise((resolve, reject) => {
     worker.once('message', resolve)
     worker.once('exit', (code) => reject(new OperatorError(`A worker did not start (exit code ${code}).`)))

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join, resolve } from 'node:path'
-import { type Dependencies, openDependencies } from '../compose.ts'
+import { type CommandDeps, openDeps } from '../compose.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { knownKeys } from '../config/generated-keys.ts'
 import { checkSecretKey } from '../database/check-secret-key.ts'
@@ -12,17 +12,17 @@ import { type SecretBox, secretBox } from '../kernel/secret-box.ts'
 
 /** Uses the database of the running service, or starts the embedded one for the duration of the command. */
 export async function withDatabase<Result>(
-  work: (parts: Dependencies) => Promise<Result>,
+  work: (deps: CommandDeps) => Promise<Result>,
   { mayCreate = false } = {},
 ): Promise<Result> {
   const config = readConfig(process.env)
   if (!mayCreate) requireDatabase(config)
-  const parts = await openDependencies(config, 'join')
+  const deps = await openDeps(config, 'join')
   try {
-    await migrate(parts.directUrl)
-    return await work(parts)
+    await migrate(deps.directUrl)
+    return await work(deps)
   } finally {
-    await parts.close()
+    await deps.close()
   }
 }
 

@@ -5,7 +5,7 @@ import type { Scope } from '../kernel/scope.ts'
 import type { LinkTerms } from '../payments/state/payment-link.ts'
 import { insertLink } from '../payments/store/payment-links.ts'
 import { insertUnmatchedMoney, tidyDemoPayments } from './payments-store.ts'
-import { type DemoLinks, type DemoParts, type DemoPlan, randomBy, SANDBOX, Story, WORKSHOP_PRICE } from './story.ts'
+import { type DemoDataDeps, type DemoLinks, type DemoPlan, randomBy, SANDBOX, Story, WORKSHOP_PRICE } from './story.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
@@ -14,8 +14,8 @@ const AT_ONCE = 4
 const UNMATCHED = 3
 
 /** Payments of the last months, to see the dashboard with. Their providers do not know them. */
-export async function writeDemoPayments(parts: DemoParts, scope: Scope, plan: DemoPlan): Promise<void> {
-  const links = await addLinks(parts, scope, plan)
+export async function writeDemoPayments(deps: DemoDataDeps, scope: Scope, plan: DemoPlan): Promise<void> {
+  const links = await addLinks(deps, scope, plan)
   const starts = startTimes(plan)
   const groups = Array.from(
     { length: Math.ceil(starts.length / PER_TRANSACTION) },
@@ -24,10 +24,10 @@ export async function writeDemoPayments(parts: DemoParts, scope: Scope, plan: De
   const work = groups.values()
   const writeSome = async () => {
     for (const first of work)
-      await parts.database.transaction(async (tx) => {
+      await deps.database.transaction(async (tx) => {
         const written: PaymentId[] = []
         for (const [index, start] of starts.slice(first, first + PER_TRANSACTION).entries())
-          written.push(new Story(parts, tx, scope, { ...plan, ...links }, first + index + 1, start).tell())
+          written.push(new Story(deps, tx, scope, { ...plan, ...links }, first + index + 1, start).tell())
         tidyDemoPayments(tx, scope.place, written)
       })
   }
@@ -36,14 +36,14 @@ export async function writeDemoPayments(parts: DemoParts, scope: Scope, plan: De
     const at = new Date(plan.now.getTime() - number * 2 * DAY)
     const transactionId = `demo-${plan.seed}-unmatched-${number}`
     const amount = 450_000 * number
-    await insertUnmatchedMoney(parts.database, scope, {
+    await insertUnmatchedMoney(deps.database, scope, {
       ...{ transactionId, amount, at, currency: 'NGN' },
       provider: SANDBOX.name,
     })
   }
 }
 
-async function addLinks({ database }: DemoParts, scope: Scope, { now }: DemoPlan): Promise<DemoLinks> {
+async function addLinks({ database }: DemoDataDeps, scope: Scope, { now }: DemoPlan): Promise<DemoLinks> {
   const terms: LinkTerms = {
     ...{ title: 'Pottery workshop', description: 'Saturday, two hours, clay included.', amount: WORKSHOP_PRICE },
     ...{ minAmount: null, maxAmount: null, currency: DEFAULT_CURRENCY, country: 'NG' as Country },

@@ -6,8 +6,8 @@ import type { LinkId, PaymentId } from '../kernel/ids.ts'
 import { type Currency, money } from '../kernel/money.ts'
 import type { Scope } from '../kernel/scope.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
-import { type ChangeDependencies, writeDecision, writeNewPayment } from '../payments/change-payment.ts'
-import type { PaymentDependencies } from '../payments/dependencies.ts'
+import { writeDecision, writeNewPayment } from '../payments/change-payment.ts'
+import type { PaymentDeps } from '../payments/deps.ts'
 import type { Links } from '../payments/links.ts'
 import { refundChange, withRefunded, withReturned } from '../payments/refunds/refund-payment.ts'
 import {
@@ -56,7 +56,7 @@ export interface DemoLinks {
 
 export const WORKSHOP_PRICE = 1_500_000
 
-export interface DemoParts {
+export interface DemoDataDeps {
   database: Database
   links: Links
   secrets: SecretBox
@@ -119,7 +119,7 @@ const DECLINES: FailureCode[] = [
  */
 export class Story {
   readonly #tx: Writes
-  readonly #deps: ChangeDependencies & Pick<PaymentDependencies, 'log'>
+  readonly #deps: Pick<PaymentDeps, 'clock' | 'links' | 'log'>
   readonly #plan: DemoPlan & DemoLinks
   readonly #random: () => number
   readonly #number: number
@@ -128,13 +128,13 @@ export class Story {
   #isNew = true
   #tries = 0
 
-  constructor(parts: DemoParts, tx: Writes, scope: Scope, plan: DemoPlan & DemoLinks, number: number, start: Date) {
+  constructor(deps: DemoDataDeps, tx: Writes, scope: Scope, plan: DemoPlan & DemoLinks, number: number, start: Date) {
     this.#tx = tx
     this.#plan = plan
     this.#number = number
     this.#at = start
     this.#random = randomBy(plan.seed * 1_000_003 + number)
-    this.#deps = { links: parts.links, clock: { now: () => this.#at }, log: pino({ level: 'silent' }) }
+    this.#deps = { links: deps.links, clock: { now: () => this.#at }, log: pino({ level: 'silent' }) }
     this.#state = { payment: this.#newPayment(scope), attempts: [], receipts: [], refunds: [], lockedAt: 0 }
   }
 

@@ -22,7 +22,7 @@ import {
   troublePage,
 } from './views.ts'
 
-export interface DemoParts {
+export interface DemoDeps {
   /** Public URL of the service, without a trailing slash. */
   baseUrl: () => string
   /** URL at which the shop's backend calls the service. */
@@ -57,17 +57,17 @@ type Query = FastifyRequest<{ Querystring: Record<string, string | string[] | un
  * An example merchant. It runs in this process but uses the service over HTTP only, and learns about payments from
  * webhooks. It stores no orders: it reads payments from the API.
  */
-export function demoShop(parts: DemoParts): DemoShop {
+export function demoShop(deps: DemoDeps): DemoShop {
   const log = new LiveLog()
-  const api = paymentsApi({ address: parts.serverUrl, credential: parts.credential, log })
-  const headers = pageHeaders(parts)
+  const api = paymentsApi({ address: deps.serverUrl, credential: deps.credential, log })
+  const headers = pageHeaders(deps)
   const seen = new Set<string>()
   /** With the address of each. */
   const watchers = new Map<PassThrough, string>()
 
   const frame = (): Frame => {
-    const servicePath = new URL(parts.baseUrl()).pathname.replace(/\/$/, '')
-    const { script, style, credential } = parts
+    const servicePath = new URL(deps.baseUrl()).pathname.replace(/\/$/, '')
+    const { script, style, credential } = deps
     return { path: servicePath + PREFIX, servicePath, clientId: credential.clientId, script, style }
   }
   const panel = (after: number, shown: Shown): Panel => ({
@@ -93,8 +93,8 @@ export function demoShop(parts: DemoParts): DemoShop {
       amount: product.price.amount,
       user: { id: customer, email: form.email },
       customerBearsCharge: form.customerBearsCharge,
-      redirectURL: `${parts.baseUrl()}${PREFIX}/thanks`,
-      webhook: `${parts.baseUrl()}${DEMO_WEBHOOK_PATH}`,
+      redirectURL: `${deps.baseUrl()}${PREFIX}/thanks`,
+      webhook: `${deps.baseUrl()}${DEMO_WEBHOOK_PATH}`,
       metadata: { product: product.id },
     }
   }
@@ -225,7 +225,7 @@ export function demoShop(parts: DemoParts): DemoShop {
       let event: WebhookEvent
       try {
         // The shop has no endpoint of its own, so it never gets `endpoint.test`.
-        event = (await verifyWebhook(body, request.headers, parts.webhookSecret)) as WebhookEvent
+        event = (await verifyWebhook(body, request.headers, deps.webhookSecret)) as WebhookEvent
       } catch (error) {
         if (!(error instanceof WebhookVerificationError)) throw error
         // The log shows nothing of the body: an attacker would choose the text.
@@ -318,7 +318,7 @@ function queryOf(values: Record<string, string | undefined>): string {
 }
 
 /** CSP of the payment page, plus the widget's script and frame. */
-function pageHeaders({ script, style, baseUrl }: DemoParts): () => Record<string, string> {
+function pageHeaders({ script, style, baseUrl }: DemoDeps): () => Record<string, string> {
   const hash = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
   const [scriptHash, styleHash] = [hash(script), hash(style)]
   return () => {

@@ -12,7 +12,7 @@ import { refuseUnstorableUrl } from '../kernel/storable-text.ts'
 import type { SendMail } from '../members/mail.ts'
 import { brandingCache } from '../merchants/branding-cache.ts'
 import type { VerifyCredential } from '../merchants/verify-credential.ts'
-import type { PaymentDependencies } from '../payments/dependencies.ts'
+import type { PaymentDeps } from '../payments/deps.ts'
 import { type Links, linksOn } from '../payments/links.ts'
 import type { PaymentBatch } from '../payments/start/create-payment.ts'
 import type { DeliveryDependencies } from '../webhooks/delivery-loop.ts'
@@ -58,9 +58,7 @@ import { refuseUnknownParameters } from './server/unknown-fields.ts'
 import { nearestPath } from './server/unknown-path.ts'
 import { mistakesOf } from './server/validation-errors.ts'
 
-export interface HttpParts
-  extends Omit<PaymentDependencies, 'links'>,
-    Pick<DeliveryDependencies, 'http' | 'allowPrivate'> {
+export interface HttpDeps extends Omit<PaymentDeps, 'links'>, Pick<DeliveryDependencies, 'http' | 'allowPrivate'> {
   verifyCredential: VerifyCredential
   integrationCache: IntegrationCache
   paymentBatch: PaymentBatch
@@ -99,9 +97,9 @@ const LOAD_SAMPLE_MS = 500
 const MAX_CONNECTIONS = 20_000 // twice the number of SSE streams, so that streams never use up all connections
 
 /** The HTTP server of merchants, customers and providers. */
-export async function buildApp(parts: HttpParts): Promise<App> {
-  const { log, database, assets } = parts
-  const limits = new Limits(parts.rateLimit)
+export async function buildApp(deps: HttpDeps): Promise<App> {
+  const { log, database, assets } = deps
+  const limits = new Limits(deps.rateLimit)
   const documents = documentsOf(assets)
   const requestIdPrefix = `req_${randomBytes(6).toString('hex')}`
   let requests = 0
@@ -117,15 +115,15 @@ export async function buildApp(parts: HttpParts): Promise<App> {
         {
           maxHeaderSize: 16 * KIB,
           requireHostHeader: false, // the hook below answers with a problem document
-          connectionsCheckingInterval: Math.min(5_000, parts.requestTimeoutMs ?? 5_000),
-          requestTimeout: parts.requestTimeoutMs ?? 30_000,
+          connectionsCheckingInterval: Math.min(5_000, deps.requestTimeoutMs ?? 5_000),
+          requestTimeout: deps.requestTimeoutMs ?? 30_000,
           keepAliveTimeout: 65_000, // longer than the usual 60 s of a load balancer, which must close first
         },
         handleInTurn(handle),
       ),
     forceCloseConnections: 'idle',
     return503OnClosing: false, // requests in progress are still answered during shutdown
-    trustProxy: parts.trustProxy.length > 0 ? parts.trustProxy : false,
+    trustProxy: deps.trustProxy.length > 0 ? deps.trustProxy : false,
     schemaController: { compilersFactory: schemaCompilers },
     ajv: {
       // Fastify's defaults would coerce "100" to 100 and silently drop unknown fields.
@@ -151,8 +149,8 @@ export async function buildApp(parts: HttpParts): Promise<App> {
   // Node's own answer to an unknown Expect header has no body; the header is ignored instead.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 
-  const metrics = new Metrics(parts)
-  const links = linksOn(parts.baseUrl)
+  const metrics = new Metrics(deps)
+  const links = linksOn(deps.baseUrl)
   const methods = collectMethods(app)
 
   app.removeAllContentTypeParsers()
@@ -176,7 +174,7 @@ export async function buildApp(parts: HttpParts): Promise<App> {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
-    if (parts.isStopping()) reply.header('connection', 'close')
+    if (deps.isStopping()) reply.header('connection', 'close')
     const { url = '', httpVersion } = request.raw
     const { host, protocol } = request
     if (host === '' && httpVersion === '1.1')
@@ -209,16 +207,16 @@ export async function buildApp(parts: HttpParts): Promise<App> {
   })
   app.setNotFoundHandler((request, reply) => {
     if (isLink(request)) return sendUnknownPayment(request, reply, { limits, documents })
-    if (parts.serves !== 'operations' && isBrowserAtRoot(request)) return reply.redirect(`${parts.baseUrl()}/dashboard`)
+    if (deps.serves !== 'operations' && isBrowserAtRoot(request)) return reply.redirect(`${deps.baseUrl()}/dashboard`)
     const meant = nearestPath(pathOf(request), methods.keys())
     const hint = meant ? ` Did you mean ${meant}?` : ''
     return sendProblem(request, reply, new Problem('not_found', `There is nothing at ${pathOf(request)}.${hint}`))
   })
 
-  if (parts.serves !== 'operations') await registerCallerRoutes(app, parts, { limits, links, metrics, documents })
-  await registerProviderRoutes(app, { ...parts, links, limits }, metrics)
+  if (deps.serves !== 'operations') await registerCallerRoutes(app, deps, { limits, links, metrics, documents })
+  await registerProviderRoutes(app, { ...deps, links, limits }, metrics)
   await app.register(async (operations: App) =>
-    operationsRoutes(operations, { database, metrics, limits, isStopping: parts.isStopping }),
+    operationsRoutes(operations, { database, metrics, limits, isStopping: deps.isStopping }),
   )
 
   refuseOtherMethods(app, methods)
@@ -228,12 +226,12 @@ export async function buildApp(parts: HttpParts): Promise<App> {
 /** Routes of merchants and customers. A worker process does not serve them. */
 async function registerCallerRoutes(
   app: App,
-  parts: HttpParts,
+  deps: HttpDeps,
   shared: { limits: Limits; links: Links; metrics: Metrics; documents: Documents },
 ): Promise<void> {
   const { limits, links, metrics, documents } = shared
-  const exportSlots = new ExportSlots(parts.maxUnreadExportMs)
-  await describeApi(app, parts.baseUrl, limits)
+  const exportSlots = new ExportSlots(deps.maxUnreadExportMs)
+  await describeApi(app, deps.baseUrl, limits)
 
   await app.register(
     async (api: App) => {
@@ -241,42 +239,42 @@ async function registerCallerRoutes(
       refuseUnknownParameters(api)
       api.addHook(
         'onRequest',
-        authentication(parts.verifyCredential, limits, () => metrics.wrongCredentials.inc()),
+        authentication(deps.verifyCredential, limits, () => metrics.wrongCredentials.inc()),
       )
       api.addHook('onRequest', (_request, reply, done) => {
         reply.header('cache-control', 'no-store')
         done()
       })
-      if (parts.shedsLoad !== false) await shedLoad(api)
+      if (deps.shedsLoad !== false) await shedLoad(api)
       traceRequests(api)
-      checkoutRoutes(api, { ...parts, links })
-      linkRoutes(api, { ...parts, links })
-      initializeRoutes(api, { ...parts, links })
-      paymentRoutes(api, { ...parts, links })
-      paymentListRoutes(api, { ...parts, links })
-      refundRoutes(api, { ...parts, links })
-      disputeRoutes(api, parts)
-      cardRoutes(api, parts)
-      integrationRoutes(api, { ...parts, links })
-      feeRoutes(api, parts)
-      webhookEndpointRoutes(api, parts)
-      eventRoutes(api, parts)
-      exportRoutes(api, { ...parts, exportSlots })
+      checkoutRoutes(api, { ...deps, links })
+      linkRoutes(api, { ...deps, links })
+      initializeRoutes(api, { ...deps, links })
+      paymentRoutes(api, { ...deps, links })
+      paymentListRoutes(api, { ...deps, links })
+      refundRoutes(api, { ...deps, links })
+      disputeRoutes(api, deps)
+      cardRoutes(api, deps)
+      integrationRoutes(api, { ...deps, links })
+      feeRoutes(api, deps)
+      webhookEndpointRoutes(api, deps)
+      eventRoutes(api, deps)
+      exportRoutes(api, { ...deps, exportSlots })
     },
     { prefix: '/payments/v1' },
   )
   const forCustomers = {
-    ...parts,
+    ...deps,
     ...shared,
-    findBranding: brandingCache(parts.database),
+    findBranding: brandingCache(deps.database),
   }
   await app.register(async (pages: App) => {
     pageRoutes(pages, forCustomers)
     linkPageRoutes(pages, forCustomers)
   })
-  await app.register(async (logos: App) => logoRoutes(logos, { ...parts, limits }))
+  await app.register(async (logos: App) => logoRoutes(logos, { ...deps, limits }))
   await app.register(async (widget: App) => widgetRoutes(widget, forCustomers))
-  const forMembers = { ...parts, limits, links, documents, exportSlots }
+  const forMembers = { ...deps, limits, links, documents, exportSlots }
   await app.register(
     async (dashboard: App) => {
       refuseUnknownParameters(dashboard)
@@ -284,10 +282,10 @@ async function registerCallerRoutes(
     },
     { prefix: DASHBOARD_API },
   )
-  await app.register(async (shell: App) => shellRoutes(shell, parts.assets.dashboard))
-  await app.register(async (guides: App) => guideRoutes(guides, parts))
-  const paymentIdOf = (text: string) => pageOf(parts, text)?.id
-  await app.register(async (live: App) => liveRoutes(live, { live: parts.live, limits, paymentIdOf }))
+  await app.register(async (shell: App) => shellRoutes(shell, deps.assets.dashboard))
+  await app.register(async (guides: App) => guideRoutes(guides, deps))
+  const paymentIdOf = (text: string) => pageOf(deps, text)?.id
+  await app.register(async (live: App) => liveRoutes(live, { live: deps.live, limits, paymentIdOf }))
 }
 
 /**
@@ -313,7 +311,7 @@ async function shedLoad(api: App): Promise<void> {
 /** Provider notices and mounted servers. Every process serves them, so that each works alone. */
 async function registerProviderRoutes(
   app: App,
-  parts: HttpParts & { links: Links; limits: Limits },
+  deps: HttpDeps & { links: Links; limits: Limits },
   metrics: Metrics,
 ): Promise<void> {
   const underWay = new Set<Promise<void>>()
@@ -323,10 +321,10 @@ async function registerProviderRoutes(
   }
   app.addHook('onClose', async () => void (await Promise.allSettled(underWay)))
   await app.register(async (notices: App) =>
-    noticeRoutes(notices, { ...parts, track, onForged: () => metrics.forgedNotices.inc() }),
+    noticeRoutes(notices, { ...deps, track, onForged: () => metrics.forgedNotices.inc() }),
   )
-  for (const guest of parts.guests ?? [])
-    await app.register(async (routes: App) => registerGuest(routes, guest, parts.limits), { prefix: guest.prefix })
+  for (const guest of deps.guests ?? [])
+    await app.register(async (routes: App) => registerGuest(routes, guest, deps.limits), { prefix: guest.prefix })
 }
 
 async function registerGuest(app: App, { prefix, routes, limitOf }: Guest, limits: Limits): Promise<void> {

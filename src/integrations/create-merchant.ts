@@ -24,14 +24,14 @@ const SANDBOX_INTEGRATIONS: Integration[] = PROVIDERS.map(({ capabilities }) => 
     currencies: currencies as Currency[],
   }))
 
-interface Dependencies {
+interface Deps {
   database: Database
   clock: Clock
   sandboxIntegrations?: Integration[]
 }
 
 export function createMerchant(
-  { database, clock, sandboxIntegrations }: Dependencies,
+  { database, clock, sandboxIntegrations }: Deps,
   actor: string,
   wanted: { name: string; country: Country },
 ): Promise<Merchant> {

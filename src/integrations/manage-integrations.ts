@@ -10,7 +10,7 @@ import type { IntegrationRecord } from './integration.ts'
 import { applyChanges, type IntegrationChanges, type WantedIntegration } from './integration-changes.ts'
 import { findIntegration, listIntegrations, lockIntegrations, saveIntegration } from './integration-store.ts'
 
-interface Dependencies {
+interface Deps {
   database: Database
   secrets: SecretBox
   /** The modes in which a base URL may point to a private network. */
@@ -19,7 +19,7 @@ interface Dependencies {
 
 /** Creates an integration, changes it, or enables a removed one. `found`: mistakes that the route found, reported together with ours. */
 export function setIntegration(
-  { database, secrets, allowPrivate }: Dependencies,
+  { database, secrets, allowPrivate }: Deps,
   actor: string,
   owner: Owner,
   provider: Provider,
@@ -50,7 +50,7 @@ export function setIntegration(
 
 /** Disables the integration for new payments. The sealed keys stay: started payments are still checked and refunded with them. */
 export function removeIntegration(
-  { database, secrets }: Pick<Dependencies, 'database' | 'secrets'>,
+  { database, secrets }: Pick<Deps, 'database' | 'secrets'>,
   actor: string,
   owner: Owner,
   name: string,
@@ -69,7 +69,7 @@ export function removeIntegration(
 
 /** Checks the keys with a provider call that changes nothing. */
 export async function checkIntegration(
-  { database, secrets, providers }: Pick<Dependencies, 'database' | 'secrets'> & { providers: Providers },
+  { database, secrets, providers }: Pick<Deps, 'database' | 'secrets'> & { providers: Providers },
   owner: Owner,
   name: string,
 ): Promise<KeysVerdict> {
@@ -133,7 +133,7 @@ function changesBetween(before: IntegrationRecord, after: WantedIntegration): st
 
 /** Sets the order in which the enabled integrations are used. `names`: all of them, the first is used first. */
 export function orderIntegrations(
-  { database, secrets }: Pick<Dependencies, 'database' | 'secrets'>,
+  { database, secrets }: Pick<Deps, 'database' | 'secrets'>,
   actor: string,
   owner: Owner,
   names: readonly string[],

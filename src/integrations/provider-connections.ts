@@ -20,7 +20,7 @@ import { findCurrentKeysVersion, findKeys, listKeysVersions } from './provider-k
 import { redactCredentials, redactErrors } from './redact.ts'
 import { withRotatedKeys } from './rotated-keys.ts'
 
-export interface ConnectionDependencies {
+interface Deps {
   database: Database
   secrets: SecretBox
   masterKey: Buffer
@@ -45,7 +45,7 @@ const MAX_NOTICE_KEYS = 11
  * Connections to providers, one per scope, provider, version of the keys and purpose. Each has its own circuit breaker, so that one merchant's
  * failing keys do not affect another. A version of the keys never changes, so its connection is cached without a query.
  */
-export function providerConnections(deps: ConnectionDependencies): Providers {
+export function providerConnections(deps: Deps): Providers {
   const { database, secrets, providers = PROVIDERS } = deps
   const connections = new Map<string, Opened>()
   const health = createHealth(deps.now)
@@ -128,7 +128,7 @@ interface ResolvedKeys extends Pick<Account, 'settings' | 'baseURL'> {
 }
 
 function keysOf(
-  { masterKey, serverUrl }: ConnectionDependencies,
+  { masterKey, serverUrl }: Deps,
   provider: Provider,
   { merchantId, mode }: Owner,
   version: number,

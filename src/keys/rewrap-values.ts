@@ -5,7 +5,7 @@ import { keyIdOf, type SecretBox } from '../kernel/secret-box.ts'
 import { SEALED_TABLES, type SealedRow, type SealedTable } from './sealed-tables.ts'
 import { beforeFirst, keyOf, type Replacement, readOthers, replaceValues } from './sealed-value-store.ts'
 
-interface Dependencies {
+interface Deps {
   database: Database
   secrets: SecretBox
   log: Logger
@@ -19,7 +19,7 @@ const STEP = 50
  * by primary key; true when there are further steps. Several processes may do it at once: a value is replaced only if it is still
  * the one that was read.
  */
-export function valueRewrapper(deps: Dependencies, tables = SEALED_TABLES): () => Promise<boolean> {
+export function valueRewrapper(deps: Deps, tables = SEALED_TABLES): () => Promise<boolean> {
   const { database, secrets, log } = deps
   const start = () => ({ table: 0, after: beforeFirst(tables[0] as SealedTable), changed: 0, unreadable: 0 })
   let pass = start()
@@ -54,12 +54,7 @@ export function valueRewrapper(deps: Dependencies, tables = SEALED_TABLES): () =
 }
 
 /** Undefined when the value cannot be read. */
-function rewrap(
-  { secrets }: Dependencies,
-  sealed: SealedTable,
-  column: string,
-  row: SealedRow,
-): Replacement | undefined {
+function rewrap({ secrets }: Deps, sealed: SealedTable, column: string, row: SealedRow): Replacement | undefined {
   const before: Buffer = row[column]
   if (keyIdOf(before) !== secrets.previousKeyId) return undefined
   const context = sealed.contextOf(row)

@@ -4,7 +4,7 @@ import { recordAct } from '../events/audit-log-store.ts'
 import { idOf, type MemberId, uuidOf } from '../kernel/ids.ts'
 import { Problem, refuse } from '../kernel/problem.ts'
 import { digestOf } from '../merchants/credential.ts'
-import type { MemberDependencies } from './dependencies.ts'
+import type { MemberDeps } from './deps.ts'
 import { deletePasskeys, deleteTotp, insertPasskey } from './factor-store.ts'
 import type { HashClient } from './hash-queue.ts'
 import { endResetsOf, findLink, type OneTimeLink, useLink } from './link-store.ts'
@@ -37,10 +37,7 @@ export interface NewAccount {
   passkey?: RegistrationResponseJSON | undefined
 }
 
-export async function readLink(
-  { database }: Pick<MemberDependencies, 'database'>,
-  token: string,
-): Promise<OneTimeLink> {
+export async function readLink({ database }: Pick<MemberDeps, 'database'>, token: string): Promise<OneTimeLink> {
   const link = await findLink(database, digestOf(token))
   if (!link) throw deadLink()
   return link
@@ -68,7 +65,7 @@ function parseAccount(link: JoinLink, given: Pick<NewAccount, 'name' | 'email'>)
 }
 
 export async function newAccountPasskeyOptions(
-  deps: MemberDependencies,
+  deps: MemberDeps,
   token: string,
   given: Pick<NewAccount, 'name' | 'email'>,
 ) {
@@ -79,7 +76,7 @@ export async function newAccountPasskeyOptions(
 
 /** Makes an account from a welcome or invitation link and signs it in. */
 export async function createAccount(
-  deps: MemberDependencies,
+  deps: MemberDeps,
   visit: Visit,
   token: string,
   given: NewAccount,
@@ -111,7 +108,7 @@ export async function createAccount(
 
 /** Adds a merchant to the account of a signed-in member who was invited. */
 export async function acceptInvitation(
-  deps: MemberDependencies,
+  deps: MemberDeps,
   address: string,
   { id, email }: Member,
   token: string,
@@ -144,7 +141,7 @@ async function join(tx: Transaction, link: JoinLink, id: MemberId, address: stri
  * account and added a passkey. A link that was read elsewhere proves no mailbox, so the address counts as not verified.
  */
 export async function resetPassword(
-  deps: MemberDependencies,
+  deps: MemberDeps,
   visit: Visit,
   token: string,
   password: string,

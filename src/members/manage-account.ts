@@ -4,7 +4,7 @@ import { type PasskeyId, parseId, type SessionId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import { digestOf } from '../merchants/credential.ts'
 import { hashChecked } from './accept-link.ts'
-import type { MemberDependencies } from './dependencies.ts'
+import type { MemberDeps } from './deps.ts'
 import {
   confirmTotp,
   countRecoveryCodes,
@@ -32,7 +32,7 @@ const FREE_CHANGES = 10
 
 /** Changes the own password. Other sessions and reset links end; this session gets another token, which is returned. */
 export async function changePassword(
-  deps: MemberDependencies,
+  deps: MemberDeps,
   address: string,
   { id, member }: Session,
   password: string,
@@ -55,7 +55,7 @@ export async function changePassword(
 }
 
 /** Starts the set-up of an authenticator app. It counts after its first code is confirmed. */
-export async function startTotp({ database, secrets }: MemberDependencies, { id, email }: Member) {
+export async function startTotp({ database, secrets }: MemberDeps, { id, email }: Member) {
   const secret = newTotpSecret()
   await database.transaction((tx) => savePendingTotp(tx, id, secrets.seal(secret, totpContext(id))))
   return { secret, address: totpAddress(secret, email) }
@@ -63,7 +63,7 @@ export async function startTotp({ database, secrets }: MemberDependencies, { id,
 
 /** Confirms the app with its first code. Returns ten recovery codes, which are not shown again. */
 export async function finishTotp(
-  { database, clock, secrets }: MemberDependencies,
+  { database, clock, secrets }: MemberDeps,
   address: string,
   { id: sessionId, member }: Session,
   code: string,
@@ -92,7 +92,7 @@ async function endWeakerSessions(tx: Transaction, { id, factors }: Member, excep
   if (!hasSecondFactor(factors)) await deleteSessions(tx, id, except)
 }
 
-export async function removeTotp({ database }: MemberDependencies, address: string, { id }: Member): Promise<void> {
+export async function removeTotp({ database }: MemberDeps, address: string, { id }: Member): Promise<void> {
   await database.transaction(async (tx) => {
     await deleteTotp(tx, id)
     await recordAccountAct(tx, id, address, { act: 'member.totp_removed', subject: id })
@@ -101,7 +101,7 @@ export async function removeTotp({ database }: MemberDependencies, address: stri
 
 /** Replaces all recovery codes. */
 export async function renewRecoveryCodes(
-  { database }: MemberDependencies,
+  { database }: MemberDeps,
   address: string,
   { id, factors }: Member,
 ): Promise<string[]> {
@@ -118,12 +118,12 @@ function digestsOf(id: Member['id'], codes: string[]): Buffer[] {
   return codes.map((code) => recoveryCodeDigest(id, code))
 }
 
-export async function passkeyOptions(deps: MemberDependencies, member: Member) {
+export async function passkeyOptions(deps: MemberDeps, member: Member) {
   return registrationOptions(deps, member, await listPasskeys(deps.database, member.id))
 }
 
 export async function addPasskey(
-  deps: MemberDependencies,
+  deps: MemberDeps,
   address: string,
   { id: sessionId, member }: Session,
   given: { response: RegistrationResponseJSON; name: string },
@@ -143,7 +143,7 @@ export async function addPasskey(
 }
 
 export async function removePasskey(
-  { database }: MemberDependencies,
+  { database }: MemberDeps,
   address: string,
   { id }: Member,
   name: string,
@@ -160,7 +160,7 @@ export async function removePasskey(
   })
 }
 
-export async function secondFactors({ database }: MemberDependencies, { id, factors }: Member) {
+export async function secondFactors({ database }: MemberDeps, { id, factors }: Member) {
   const [passkeys, recoveryCodesLeft] = await Promise.all([
     listPasskeys(database, id),
     countRecoveryCodes(database, id),

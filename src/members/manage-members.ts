@@ -3,7 +3,7 @@ import { recordAct } from '../events/audit-log-store.ts'
 import { type MemberId, type MerchantId, type OneTimeLinkId, parseId, type SessionId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import { digestOf } from '../merchants/credential.ts'
-import type { MemberDependencies } from './dependencies.ts'
+import type { MemberDeps } from './deps.ts'
 import { endInvitation, endLinksBy, endResetsOf } from './link-store.ts'
 import {
   countMerchantsOf,
@@ -21,7 +21,7 @@ import type { GrantedRole } from './permissions.ts'
 import { deleteSessions, replaceToken } from './session-store.ts'
 import { newToken } from './token.ts'
 
-type Dependencies = Pick<MemberDependencies, 'database'>
+type Deps = Pick<MemberDeps, 'database'>
 
 function unknownMember(): Problem {
   return new Problem('not_found', 'This merchant has no such member.')
@@ -37,7 +37,7 @@ async function lockBelowOwner(tx: Transaction, merchantId: MerchantId, memberId:
 
 /** Changes the role and ends the member's sessions and the links that the member created. */
 export function changeRole(
-  { database }: Dependencies,
+  { database }: Deps,
   actor: string,
   { merchantId, memberId, role }: { merchantId: MerchantId; memberId: MemberId; role: GrantedRole },
 ): Promise<void> {
@@ -54,7 +54,7 @@ export function changeRole(
 
 /** Removes a member from a merchant and ends their sessions and links. The account stays. */
 export function removeMember(
-  { database }: Dependencies,
+  { database }: Deps,
   actor: string,
   { merchantId, memberId }: { merchantId: MerchantId; memberId: MemberId },
 ): Promise<void> {
@@ -73,7 +73,7 @@ export function removeMember(
  * which gets another token. Returns that token.
  */
 export async function transferOwnership(
-  { database }: Dependencies,
+  { database }: Deps,
   actor: string,
   { merchantId, from, to, sessionId }: { merchantId: MerchantId; from: MemberId; to: MemberId; sessionId: SessionId },
 ): Promise<string> {
@@ -95,7 +95,7 @@ export async function transferOwnership(
 }
 
 export function requireSecondFactor(
-  { database }: Dependencies,
+  { database }: Deps,
   actor: string,
   merchantId: MerchantId,
   required: boolean,
@@ -108,7 +108,7 @@ export function requireSecondFactor(
 }
 
 export function withdrawInvitation(
-  { database }: Dependencies,
+  { database }: Deps,
   actor: string,
   merchantId: MerchantId,
   name: string,
@@ -127,7 +127,7 @@ export function withdrawInvitation(
  * when the member joins another merchant, leaves this one, or becomes owner or operator.
  */
 export async function resetMember(
-  deps: MemberDependencies,
+  deps: MemberDeps,
   actor: string,
   where: { merchantId: MerchantId; memberId: MemberId; clearsSecondFactor: boolean; address: string; by: MemberId },
 ): Promise<CreatedLink & { sent: boolean }> {
@@ -149,7 +149,7 @@ export async function resetMember(
 
 /** Command line only. The last operator stays, unless `force` is given. */
 export function setOperator(
-  { database }: Dependencies,
+  { database }: Deps,
   actor: string,
   memberId: MemberId,
   { operator, force }: { operator: boolean; force: boolean },

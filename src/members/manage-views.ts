@@ -8,7 +8,7 @@ import { deleteView, insertView, listViews, type SavedView, updateView } from '.
 
 export const MAX_VIEWS = 50
 
-interface Parts {
+interface Deps {
   database: Database
   clock: Clock
 }
@@ -21,7 +21,7 @@ export interface ViewOwner {
 }
 
 export function saveView(
-  { database, clock }: Parts,
+  { database, clock }: Deps,
   owner: ViewOwner,
   wanted: Pick<SavedView, 'name' | 'filters'>,
 ): Promise<SavedView> {
@@ -38,7 +38,7 @@ export function saveView(
 }
 
 export function changeView(
-  { database }: Parts,
+  { database }: Deps,
   owner: ViewOwner,
   id: string,
   changes: Partial<Pick<SavedView, 'name' | 'filters'>>,
@@ -56,7 +56,7 @@ export function changeView(
   })
 }
 
-export function removeView({ database }: Parts, owner: ViewOwner, id: string): Promise<void> {
+export function removeView({ database }: Deps, owner: ViewOwner, id: string): Promise<void> {
   return database.transaction(async (tx) => {
     const view = own(await lockViews(tx, owner), id)
     await deleteView(tx, view.id)

@@ -4,7 +4,7 @@ import { type MemberId, type MerchantId, newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import { digestOf } from '../merchants/credential.ts'
 import { findMerchant } from '../merchants/merchant-store.ts'
-import type { MemberDependencies } from './dependencies.ts'
+import type { MemberDeps } from './deps.ts'
 import { endInvitationsOf, endResetsOf, insertLink, listInvitations, type NewLink } from './link-store.ts'
 import { type Mail, nameInMail } from './mail.ts'
 import { recordAccountAct } from './member-acts-store.ts'
@@ -13,9 +13,9 @@ import { isAllowed, type Role } from './permissions.ts'
 import { newToken } from './token.ts'
 import { countTry } from './tries-store.ts'
 
-type Dependencies = Pick<MemberDependencies, 'database' | 'clock' | 'baseUrl'>
+type Deps = Pick<MemberDeps, 'database' | 'clock' | 'baseUrl'>
 /** Without mail and `later` the link is only returned. */
-type MailingDependencies = Dependencies & Partial<Pick<MemberDependencies, 'sendMail' | 'later'>>
+type MailDeps = Deps & Partial<Pick<MemberDeps, 'sendMail' | 'later'>>
 
 /** A link that works once. It is shown to its creator and cannot be shown again. */
 export interface CreatedLink {
@@ -36,11 +36,7 @@ const MAX_MEMBERS = 500
  * The link of the first run: makes the owner of a merchant that has none. Undefined when the merchant has an owner. The
  * first account of an installation also becomes its operator.
  */
-export function createWelcomeLink(
-  deps: Dependencies,
-  actor: string,
-  merchantId: MerchantId,
-): Promise<CreatedLink | undefined> {
+export function createWelcomeLink(deps: Deps, actor: string, merchantId: MerchantId): Promise<CreatedLink | undefined> {
   return deps.database.transaction(async (tx) => {
     if (await findOwner(tx, merchantId)) return undefined
     const grantsOperator = !(await hasOperator(tx))
@@ -51,7 +47,7 @@ export function createWelcomeLink(
 
 /** Invites an e-mail address. The newest invitation of an address replaces the older ones. */
 export async function createInvitation(
-  deps: MailingDependencies,
+  deps: MailDeps,
   actor: string,
   { merchantId, email, role, by }: { merchantId: MerchantId; email: string; role: Role; by?: MemberId },
 ): Promise<CreatedLink & { sent: boolean }> {
@@ -97,7 +93,7 @@ interface ResetOptions {
 
 /** Gives a member a new password. With `clearsSecondFactor` their passkeys, app and codes are removed, too. */
 export async function createResetLink(
-  deps: MailingDependencies,
+  deps: MailDeps,
   actor: string,
   member: { id: MemberId; email: string },
   { clearsSecondFactor, address, check }: ResetOptions,
@@ -118,7 +114,7 @@ export async function createResetLink(
 }
 
 /** "Forgot password": sends a link if the account exists. The caller learns nothing about that. */
-export function requestReset(deps: MemberDependencies, email: string, address: string): void {
+export function requestReset(deps: MemberDeps, email: string, address: string): void {
   deps.later(async () => {
     const known = deps.sendMail && (await findMemberByEmail(deps.database, email))
     if (!known || (await countTry(deps.database, [{ name: `reset of ${email}`, free: FREE_RESETS }]))) return
@@ -129,7 +125,7 @@ export function requestReset(deps: MemberDependencies, email: string, address: s
 
 /** The mailed token is another one than that of the creator: it proves that its reader has the mailbox. */
 async function create(
-  { clock, baseUrl }: Dependencies,
+  { clock, baseUrl }: Deps,
   tx: Transaction,
   link: DistributiveOmit<NewLink, 'id' | 'digest' | 'mailedDigest'>,
 ): Promise<{ link: CreatedLink; mailedURL: string }> {
@@ -145,7 +141,7 @@ async function create(
 type DistributiveOmit<Type, Key extends PropertyKey> = Type extends unknown ? Omit<Type, Key> : never
 
 /** An admin must not send mail to strangers without end. */
-async function limitMail({ database }: Dependencies, merchantId: MerchantId): Promise<void> {
+async function limitMail({ database }: Deps, merchantId: MerchantId): Promise<void> {
   const counter = { name: `invitations of ${merchantId}`, free: FREE_INVITATIONS }
   const seconds = await countTry(database, [counter])
   if (seconds === undefined) return
@@ -153,7 +149,7 @@ async function limitMail({ database }: Dependencies, merchantId: MerchantId): Pr
   throw new Problem('rate_limited', detail, { retryAfterSeconds: seconds })
 }
 
-function mail({ sendMail, later }: MailingDependencies, message: Mail): boolean {
+function mail({ sendMail, later }: MailDeps, message: Mail): boolean {
   if (!sendMail || !later) return false
   later(() => sendMail(message))
   return true

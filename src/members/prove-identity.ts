@@ -4,7 +4,7 @@ import type { MemberId } from '../kernel/ids.ts'
 import { networkOf } from '../kernel/network.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
-import type { MemberDependencies } from './dependencies.ts'
+import type { MemberDeps } from './deps.ts'
 import { findTotp, useRecoveryCode, useTotpStep } from './factor-store.ts'
 import type { HashClient } from './hash-queue.ts'
 import { hasSecondFactor, type Member, type Visit } from './member.ts'
@@ -78,7 +78,7 @@ export function deviceCookieOf(secrets: SecretBox, email: string): string {
 
 /** Runs a check that could be guessed. The try is counted first and forgiven when the check succeeds. */
 export async function limitTries<Result>(
-  { database }: Pick<MemberDependencies, 'database'>,
+  { database }: Pick<MemberDeps, 'database'>,
   counters: TryCounter[],
   check: () => Promise<Result | undefined>,
 ): Promise<Result | undefined> {
@@ -103,7 +103,7 @@ export async function limitTries<Result>(
 
 /** Checks a second factor, or the password of a member who has none. Throws `sign_in_refused`. Returns the method. */
 export async function proveIdentity(
-  deps: MemberDependencies,
+  deps: MemberDeps,
   visit: Visit,
   member: Member,
   purpose: ChallengePurpose,
@@ -120,7 +120,7 @@ export async function proveIdentity(
 
 /** Passkeys never wait, so only their entries in the audit log are limited. */
 export async function recordRefusal(
-  { database }: Pick<MemberDependencies, 'database'>,
+  { database }: Pick<MemberDeps, 'database'>,
   { address }: Visit,
   id: MemberId,
   purpose: ChallengePurpose,
@@ -131,7 +131,7 @@ export async function recordRefusal(
 }
 
 async function checkProof(
-  deps: MemberDependencies,
+  deps: MemberDeps,
   { id, email, factors }: Member,
   purpose: ChallengePurpose,
   { code, recoveryCode, passkey, password }: Proof,
@@ -152,7 +152,7 @@ async function checkProof(
   return undefined
 }
 
-async function useCode(deps: MemberDependencies, id: MemberId, code: string): Promise<boolean> {
+async function useCode(deps: MemberDeps, id: MemberId, code: string): Promise<boolean> {
   const sealed = (await findTotp(deps.database, id))?.secret
   if (!sealed) return false
   const step = totpStep(deps.secrets.open(sealed, totpContext(id)), code.replaceAll(/\s/g, ''), deps.clock.now())

@@ -3,7 +3,7 @@ import type { Queries, Transaction } from '../database/database.ts'
 import { type MemberId, newId, type SessionId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import { digestOf } from '../merchants/credential.ts'
-import type { MemberDependencies } from './dependencies.ts'
+import type { MemberDeps } from './deps.ts'
 import { findPasskey, listPasskeys } from './factor-store.ts'
 import { hasSecondFactor, type Member, parseEmail, type Session, type Visit } from './member.ts'
 import { recordAccountAct } from './member-acts-store.ts'
@@ -29,7 +29,7 @@ const REFUSED = 'The e-mail address or the password is not right.'
  * takes the same time and gets the same answer as a wrong password.
  */
 export async function signInWithPassword(
-  deps: MemberDependencies,
+  deps: MemberDeps,
   visit: Visit,
   given: { email: string; password: string },
 ): Promise<StartedSession> {
@@ -50,13 +50,13 @@ export async function signInWithPassword(
   })
 }
 
-export function passkeySignInOptions(deps: MemberDependencies) {
+export function passkeySignInOptions(deps: MemberDeps) {
   return signatureOptions(deps, 'sign-in')
 }
 
 /** A passkey with user verification is both factors. */
 export async function signInWithPasskey(
-  deps: MemberDependencies,
+  deps: MemberDeps,
   visit: Visit,
   response: AuthenticationResponseJSON,
 ): Promise<StartedSession> {
@@ -73,7 +73,7 @@ export async function signInWithPasskey(
 
 /** Ends the half-finished session and starts a complete one with another token. */
 export async function giveSecondFactor(
-  deps: MemberDependencies,
+  deps: MemberDeps,
   visit: Visit,
   { id, member, complete }: Session,
   proof: Proof,
@@ -87,12 +87,7 @@ export async function giveSecondFactor(
 }
 
 /** Step-up: proves the identity again for ten minutes. The session gets another token. */
-export async function stepUp(
-  deps: MemberDependencies,
-  visit: Visit,
-  { id, member }: Session,
-  proof: Proof,
-): Promise<string> {
+export async function stepUp(deps: MemberDeps, visit: Visit, { id, member }: Session, proof: Proof): Promise<string> {
   const method = await proveIdentity(deps, visit, member, `step-up ${id}`, proof)
   const token = newToken()
   if (!(await confirmSession(deps.database, id, digestOf(token)))) throw new Problem('not_signed_in', 'Sign in again.')
@@ -101,7 +96,7 @@ export async function stepUp(
 }
 
 export async function passkeyProofOptions(
-  deps: MemberDependencies,
+  deps: MemberDeps,
   { id, member }: Session,
   purpose: 'second-factor' | 'step-up',
 ) {
@@ -124,7 +119,7 @@ interface Start {
  * must not survive it, so the account is locked and read again.
  */
 export function startSession(
-  { database, clock }: MemberDependencies,
+  { database, clock }: MemberDeps,
   visit: Visit,
   { id: memberId }: Pick<Member, 'id'>,
   { method, isComplete = () => true, isProved }: Start,

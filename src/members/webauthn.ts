@@ -3,10 +3,10 @@ import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simp
 import { type MemberId, newId, uuidOf } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import { digestOf } from '../merchants/credential.ts'
-import type { MemberDependencies } from './dependencies.ts'
+import type { MemberDeps } from './deps.ts'
 import { findPasskey, type Passkey, recordPasskeyUse, type UsedChallenge, useChallenge } from './factor-store.ts'
 
-type Dependencies = Pick<MemberDependencies, 'database' | 'clock' | 'secrets' | 'baseUrl'>
+type Deps = Pick<MemberDeps, 'database' | 'clock' | 'secrets' | 'baseUrl'>
 
 /** What a challenge is for. A signature that was made for one purpose is refused for every other. */
 export type ChallengePurpose = 'sign-in' | `second-factor ${string}` | `step-up ${string}` | `register ${MemberId}`
@@ -18,7 +18,7 @@ const ALGORITHMS = [-8, -7, -257]
 /** Loaded lazily: the library takes a quarter of a second, and not every process needs it. */
 const library = () => import('@simplewebauthn/server')
 
-function siteOf({ baseUrl }: Dependencies): { origin: string; host: string } {
+function siteOf({ baseUrl }: Deps): { origin: string; host: string } {
   const { origin, hostname } = new URL(baseUrl())
   return { origin, host: hostname }
 }
@@ -27,7 +27,7 @@ function siteOf({ baseUrl }: Dependencies): { origin: string; host: string } {
  * A challenge is `{expiry}.{random}.{HMAC over both and the purpose}`, so that unauthenticated requests store nothing.
  * The digest of a challenge is stored when its signature is accepted.
  */
-function newChallenge({ clock, secrets }: Dependencies, purpose: ChallengePurpose): string {
+function newChallenge({ clock, secrets }: Deps, purpose: ChallengePurpose): string {
   const expiry = Math.floor(clock.now().getTime() / 1000) + CHALLENGE_SECONDS
   const signed = `${expiry}.${randomBytes(24).toString('base64url')}`
   return `${signed}.${secrets.sign(signed, `passkey ${purpose}`)}`
@@ -35,7 +35,7 @@ function newChallenge({ clock, secrets }: Dependencies, purpose: ChallengePurpos
 
 /** A valid challenge, known by what we signed: base64url and the parts after the signature have several spellings. */
 function readChallenge(
-  { clock, secrets }: Dependencies,
+  { clock, secrets }: Deps,
   purpose: ChallengePurpose,
   encoded: string,
 ): UsedChallenge | undefined {
@@ -47,7 +47,7 @@ function readChallenge(
 }
 
 export async function registrationOptions(
-  deps: Dependencies,
+  deps: Deps,
   member: { id: MemberId; email: string; name: string },
   known: Passkey[],
 ) {
@@ -68,7 +68,7 @@ export async function registrationOptions(
 
 /** The new passkey of a member, before it is stored. */
 export async function readRegistration(
-  deps: Dependencies,
+  deps: Deps,
   memberId: MemberId,
   { response, name }: { response: RegistrationResponseJSON; name: string },
 ): Promise<Omit<Passkey, 'createdAt' | 'lastUsedAt'>> {
@@ -101,7 +101,7 @@ export async function readRegistration(
 }
 
 /** Without passkeys the browser offers those that it has for this site, so that no account is named. */
-export async function signatureOptions(deps: Dependencies, purpose: ChallengePurpose, passkeys: Passkey[] = []) {
+export async function signatureOptions(deps: Deps, purpose: ChallengePurpose, passkeys: Passkey[] = []) {
   const { generateAuthenticationOptions } = await library()
   return generateAuthenticationOptions({
     rpID: siteOf(deps).host,
@@ -113,7 +113,7 @@ export async function signatureOptions(deps: Dependencies, purpose: ChallengePur
 
 /** The passkey that made the signature. Undefined when the signature is wrong, too old, or was used before. */
 export async function verifySignature(
-  deps: Dependencies,
+  deps: Deps,
   purpose: ChallengePurpose,
   response: AuthenticationResponseJSON,
 ): Promise<Passkey | undefined> {

@@ -13,12 +13,12 @@ import type { Logo } from './logo.ts'
 import type { Merchant, MerchantSettings } from './merchant.ts'
 import { findMerchant, lockSettings, saveSettings, updateMerchantStatus } from './merchant-store.ts'
 
-interface Dependencies {
+interface Deps {
   database: Database
 }
 
 export function setMerchantStatus(
-  deps: Dependencies,
+  deps: Deps,
   actor: string,
   id: MerchantId,
   status: Merchant['status'],
@@ -35,7 +35,7 @@ export function setMerchantStatus(
 
 /** Changes the given settings and keeps the others. A null logo removes it. */
 export function brandMerchant(
-  deps: Dependencies,
+  deps: Deps,
   actor: string,
   id: MerchantId,
   { logo, ...changes }: Partial<Omit<BrandingSettings, 'logo'> & { logo: Logo | null }>,
@@ -58,7 +58,7 @@ export function brandMerchant(
 
 /** Changes the given settings and keeps the others. */
 export function changeSettings(
-  deps: Dependencies,
+  deps: Deps,
   actor: string,
   id: MerchantId,
   changes: Partial<MerchantSettings>,
@@ -97,7 +97,7 @@ interface WantedCredential extends WantedLimits {
  * there against scripts.
  */
 export function createCredential(
-  deps: Dependencies,
+  deps: Deps,
   actor: string,
   merchantId: MerchantId,
   mode: Mode,
@@ -124,7 +124,7 @@ export function createCredential(
   })
 }
 
-export function revokeCredential(deps: Dependencies, actor: string, clientId: string): Promise<void> {
+export function revokeCredential(deps: Deps, actor: string, clientId: string): Promise<void> {
   return deps.database.transaction(async (tx) => {
     const merchantId = await markRevoked(tx, clientId)
     if (!merchantId)

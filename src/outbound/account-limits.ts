@@ -68,7 +68,7 @@ export function accountLimits(options: AccountLimitOptions): AccountLimits {
 }
 
 /** Work that was claimed; `done` resolves when all that was started has ended. */
-export interface Started {
+export interface ClaimedWork {
   claimed: number
   done: Promise<void>
 }
@@ -95,7 +95,7 @@ export async function startWithin<Item>(
     work(item: Item): Promise<void>
     postpone(late: Postponed<Item>[]): Promise<void>
   },
-): Promise<Started> {
+): Promise<ClaimedWork> {
   const running: Promise<void>[] = []
   const late: Postponed<Item>[] = []
   for (const item of items) {

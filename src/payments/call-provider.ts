@@ -2,7 +2,7 @@ import { shortenPageIds } from '../kernel/page-secrets.ts'
 import { providerCallSeconds, providerCalls } from '../metrics/instruments.ts'
 import type { Connection, Unknown } from '../providers/provider.ts'
 import { markFailed, startProviderSpan } from '../tracing/payment-traces.ts'
-import type { PaymentDependencies } from './dependencies.ts'
+import type { PaymentDeps } from './deps.ts'
 import type { Attempt } from './state/attempt.ts'
 import { type CallRecord, callRecorded } from './store/attempts.ts'
 
@@ -20,7 +20,7 @@ const START_CALLS: ReadonlySet<ProviderCall> = new Set(['start card', 'open acco
 
 /** Calls the attempt's provider and records the call for the timeline. */
 export async function callProvider<Answer extends { kind: string }>(
-  deps: PaymentDependencies,
+  deps: PaymentDeps,
   attempt: Attempt,
   call: ProviderCall,
   request: (connection: Connection) => Promise<Answer>,
@@ -31,7 +31,7 @@ export async function callProvider<Answer extends { kind: string }>(
 }
 
 /** The timeline is information for people, so a failure to record a call does not fail the call. */
-export async function recordProviderCall({ database, log }: PaymentDependencies, record: CallRecord): Promise<void> {
+export async function recordProviderCall({ database, log }: PaymentDeps, record: CallRecord): Promise<void> {
   await database
     .rows(callRecorded(record))
     .catch((err) => log.warn({ err, attemptId: record.attemptId }, 'recording a provider call for the timeline failed'))
@@ -42,7 +42,7 @@ export async function recordProviderCall({ database, log }: PaymentDependencies,
  * transaction. An error of the adapter is an unknown outcome, because the request may have reached the provider.
  */
 export async function askProvider<Answer extends { kind: string }>(
-  deps: PaymentDependencies,
+  deps: PaymentDeps,
   attempt: Attempt,
   call: ProviderCall,
   request: (connection: Connection) => Promise<Answer>,

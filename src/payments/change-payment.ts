@@ -5,7 +5,7 @@ import { PAYMENTS_CHANNEL } from '../events/event-store.ts'
 import { writeEvent } from '../events/outbox-store.ts'
 import { newId, type PaymentId } from '../kernel/ids.ts'
 import { attempts, payments } from '../metrics/instruments.ts'
-import type { PaymentDependencies } from './dependencies.ts'
+import type { PaymentDeps } from './deps.ts'
 import { attemptView, viewOf } from './payment-view.ts'
 import type { Decision, PaymentState } from './state/payment-state.ts'
 import { newRefund, type Refund } from './state/refund.ts'
@@ -15,7 +15,7 @@ import { insertPayment, type NewPayment, updatePayment } from './store/payments.
 import { type ReceiptOfPayment, uncountReceipts } from './store/receipts.ts'
 import { insertRefund, uncountRefunds } from './store/refunds.ts'
 
-export type ChangeDependencies = Pick<PaymentDependencies, 'clock' | 'links'>
+type Deps = Pick<PaymentDeps, 'clock' | 'links'>
 
 export interface Change<Read, Result> {
   /** What the decision depends on besides the payment. It is sent behind the lock, so it sees what an earlier change has written. */
@@ -35,7 +35,7 @@ export interface Change<Read, Result> {
  * cannot be written violates a constraint: then the whole change is decided again, once.
  */
 export async function changePayment<Read, Result>(
-  deps: Pick<PaymentDependencies, 'database'>,
+  deps: Pick<PaymentDeps, 'database'>,
   id: PaymentId,
   { read, decide }: Change<Read, Result>,
 ): Promise<Result> {
@@ -57,7 +57,7 @@ export async function changePayment<Read, Result>(
  */
 export function writeDecision(
   tx: Writes,
-  deps: ChangeDependencies,
+  deps: Deps,
   before: LockedPayment,
   decision: Decision,
   { cause = null, refunds = before.refunds }: { cause?: string | null; refunds?: Refund[] } = {},
@@ -72,7 +72,7 @@ export function writeDecision(
 /** Writes a new payment with what was decided about it. Its reference may be in use: then it violates a unique index. */
 export function writeNewPayment(
   tx: Writes,
-  deps: ChangeDependencies,
+  deps: Deps,
   { payment, idempotency }: NewPayment,
   decision: Decision,
   cause: string | null = null,
@@ -84,7 +84,7 @@ export function writeNewPayment(
   countChanges(decision)
 }
 
-function writeAttempts(tx: Writes, { clock }: ChangeDependencies, before: PaymentState, { state }: Decision): void {
+function writeAttempts(tx: Writes, { clock }: Deps, before: PaymentState, { state }: Decision): void {
   const known = new Map(before.attempts.map((attempt) => [attempt.id, attempt]))
   for (const attempt of state.attempts) {
     const old = known.get(attempt.id)
@@ -97,7 +97,7 @@ function writeAttempts(tx: Writes, { clock }: ChangeDependencies, before: Paymen
 
 function writeEvents(
   tx: Writes,
-  deps: ChangeDependencies,
+  deps: Deps,
   before: PaymentState & Pick<LockedPayment, 'lockedAt'>,
   { state, changes }: Decision,
   { cause, refunds }: { cause: string | null; refunds: Refund[] },
@@ -131,7 +131,7 @@ function writeEvents(
 /** Receipts and refunds that stop counting, and refunds of the money beyond the payment. Returns those. */
 function writeSurplus(
   tx: Writes,
-  { clock }: ChangeDependencies,
+  { clock }: Deps,
   { receipts }: LockedPayment,
   { state: { payment }, surplus, uncounted }: Decision,
 ): Refund[] {

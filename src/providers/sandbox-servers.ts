@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Queries } from '../database/database.ts'
 import { idOf } from '../kernel/ids.ts'
-import { controlOperations, createSimulator, type SimulatorParts } from './gateway/simulator/simulator.ts'
+import { controlOperations, createSimulator, type SimulatorDeps } from './gateway/simulator/simulator.ts'
 
 /** A provider that we play ourselves, so that a payment can be tried to its end without anyone else. */
 export interface SandboxServer {
@@ -19,12 +19,12 @@ export interface SandboxServer {
 const GATEWAY = '/sandbox/gateway'
 
 export function sandboxServers(
-  parts: Omit<SimulatorParts, 'noticeUrl'> & { /** Where this process itself is reached. */ serverUrl: () => string },
+  deps: Omit<SimulatorDeps, 'noticeUrl'> & { /** Where this process itself is reached. */ serverUrl: () => string },
 ): SandboxServer[] {
   const noticeUrl = (merchantUuid: string) =>
-    `${parts.serverUrl()}/notices/gateway/sandbox/${idOf('merchant', merchantUuid)}`
+    `${deps.serverUrl()}/notices/gateway/sandbox/${idOf('merchant', merchantUuid)}`
   const limitOf: SandboxServer['limitOf'] = (_method, path) => (path.startsWith('/pay/') ? 'sandboxPages' : undefined)
-  return [{ prefix: GATEWAY, limitOf, ...createSimulator({ ...parts, noticeUrl }) }]
+  return [{ prefix: GATEWAY, limitOf, ...createSimulator({ ...deps, noticeUrl }) }]
 }
 
 /** The control calls of all sandbox servers, by path, for the OpenAPI document. */

@@ -1,11 +1,11 @@
 import {
   type AccountLimits,
+  type ClaimedWork,
   MAX_BACKGROUND_WAIT_MS,
   NO_LIMITS,
-  type Started,
   startWithin,
 } from '../outbound/account-limits.ts'
-import type { PaymentDependencies } from '../payments/dependencies.ts'
+import type { PaymentDeps } from '../payments/deps.ts'
 import { type Reconciled, reconcileReturns } from '../payments/refunds/reconcile-returns.ts'
 import { findAttempt } from '../payments/store/attempts.ts'
 import {
@@ -23,7 +23,7 @@ const OPEN_FOR = 180 * DAY
 const UNANSWERED_FOR = 7 * DAY
 
 /** Reconciles refunds and disputes of attempts that are due, because notices can be lost. Returns how many. */
-export async function reconcileDueReturns(deps: PaymentDependencies, limit: number): Promise<number> {
+export async function reconcileDueReturns(deps: PaymentDeps, limit: number): Promise<number> {
   const { claimed, done } = await startDueReconciliations(deps, limit, NO_LIMITS)
   await done
   return claimed
@@ -31,10 +31,10 @@ export async function reconcileDueReturns(deps: PaymentDependencies, limit: numb
 
 /** Starts the work without waiting for the answers, within the rate limits of each provider account. */
 export async function startDueReconciliations(
-  deps: PaymentDependencies,
+  deps: PaymentDeps,
   limit: number,
   limits: AccountLimits,
-): Promise<Started> {
+): Promise<ClaimedWork> {
   return startWithin(limits, await claimDueReconciliations(deps.database, limit), {
     accountOf: ({ account }) => account,
     maxWaitOf: () => MAX_BACKGROUND_WAIT_MS,
@@ -46,7 +46,7 @@ export async function startDueReconciliations(
   })
 }
 
-async function reconcileOne(deps: PaymentDependencies, due: DueReconciliation): Promise<void> {
+async function reconcileOne(deps: PaymentDeps, due: DueReconciliation): Promise<void> {
   const attempt = await findAttempt(deps.database, due.attemptId)
   const reconciled: Reconciled = attempt ? await reconcileReturns(deps, attempt) : { kind: 'unsupported' }
   const nextAt = nextReconciliation(reconciled, due.until, deps.clock.now())

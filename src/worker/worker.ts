@@ -2,8 +2,8 @@ import type { Logger } from 'pino'
 import { valueRewrapper } from '../keys/rewrap-values.ts'
 import { deleteExpired } from '../members/session-store.ts'
 import { jobFailures, providerCallWaits } from '../metrics/instruments.ts'
-import { type AccountLimits, accountLimits, type Started } from '../outbound/account-limits.ts'
-import type { PaymentDependencies } from '../payments/dependencies.ts'
+import { type AccountLimits, accountLimits, type ClaimedWork } from '../outbound/account-limits.ts'
+import type { PaymentDeps } from '../payments/deps.ts'
 import { startDueRefunds } from '../payments/refunds/refund-payment.ts'
 import { startDueChecks } from '../payments/settle/check-attempts.ts'
 import { expirePayments } from '../payments/settle/expire-payments.ts'
@@ -38,7 +38,7 @@ const RECONCILE_LIMITS = { maxInFlight: 5, perSecond: 10, burst: 20 }
 const MAX_BATCHES = 1_000
 
 /** Starts the scheduled jobs. Several processes may run them: rows are claimed with leases. */
-export function startWorker(deps: PaymentDependencies, others: Job[] = []): Worker {
+export function startWorker(deps: PaymentDeps, others: Job[] = []): Worker {
   const full = async (done: Promise<number>) => (await done) === BATCH
   const calls = providerCalls(deps)
   const jobs: Job[] = [
@@ -79,9 +79,9 @@ export function startWorker(deps: PaymentDependencies, others: Job[] = []): Work
 }
 
 /** Starts provider calls without waiting for them, so that one slow provider does not delay the others. */
-function providerCalls(deps: PaymentDependencies) {
+function providerCalls(deps: PaymentDeps) {
   const running = new Set<Promise<void>>()
-  type Start = (deps: PaymentDependencies, limit: number, limits: AccountLimits) => Promise<Started>
+  type Start = (deps: PaymentDeps, limit: number, limits: AccountLimits) => Promise<ClaimedWork>
   return {
     job(work: string, start: Start, options: Parameters<typeof accountLimits>[0]): Job['run'] {
       const limits = accountLimits(options)

@@ -12,7 +12,7 @@ import type { Currency } from '../../src/kernel/money.ts'
 import { Problem } from '../../src/kernel/problem.ts'
 import { secretBox } from '../../src/kernel/secret-box.ts'
 import type { Caller } from '../../src/merchants/merchant.ts'
-import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
+import type { PaymentDeps } from '../../src/payments/deps.ts'
 import { linksOn } from '../../src/payments/links.ts'
 import { refundPayment, sendDueRefunds } from '../../src/payments/refunds/refund-payment.ts'
 import { cancelPayment } from '../../src/payments/settle/cancel-payment.ts'
@@ -199,7 +199,7 @@ class Scene {
     this.adversary = new Adversary(this.#clock.now)
   }
 
-  parts(met: Fate): PaymentDependencies {
+  parts(met: Fate): PaymentDeps {
     return {
       database,
       clock: this.#clock,

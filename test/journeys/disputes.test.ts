@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import type { PaymentId } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
-import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
+import type { PaymentDeps } from '../../src/payments/deps.ts'
 import { reconcileReturns } from '../../src/payments/refunds/reconcile-returns.ts'
 import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
 import type { ListedDispute, ListedRefund, Providers } from '../../src/providers/provider.ts'
@@ -245,7 +245,7 @@ async function reconcileWith(payment: Paid, listed: { refunds?: ListedRefund[]; 
     ...(await parts.providers.connect(...of)),
     listReturns: async () => ({ kind: 'returns', refunds: [], disputes: [], ...listed }),
   })
-  const lying: PaymentDependencies = { ...parts, providers: { ...parts.providers, connect } }
+  const lying: PaymentDeps = { ...parts, providers: { ...parts.providers, connect } }
   const [attempt] = (await findPaymentStateById(database, payment.id as PaymentId))?.attempts ?? []
   assert.ok(attempt)
   return reconcileReturns(lying, attempt)

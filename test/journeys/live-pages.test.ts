@@ -10,7 +10,7 @@ import { connect, type Database } from '../../src/database/database.ts'
 import { listen } from '../../src/database/listen.ts'
 import { sql } from '../../src/database/sql.ts'
 import { PAYMENTS_CHANNEL } from '../../src/events/event-store.ts'
-import { type LiveParts, livePayments } from '../../src/http/checkout/live-payments.ts'
+import { livePayments } from '../../src/http/checkout/live-payments.ts'
 import { MAX_STREAMS } from '../../src/http/server/limits.ts'
 import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import { type EventStream, openEventStream } from '../support/event-stream.ts'
@@ -52,7 +52,7 @@ async function startOther({ requestTimeoutMs = 30_000, rateLimit = false, ...cha
   return { app, live, url }
 }
 
-type Others = Partial<LiveParts> & { requestTimeoutMs?: number; rateLimit?: boolean }
+type Others = Partial<Parameters<typeof livePayments>[0]> & { requestTimeoutMs?: number; rateLimit?: boolean }
 
 test('an SSE stream starts with the current state and reports a settlement at once', async () => {
   const { body } = await shop.initialize()

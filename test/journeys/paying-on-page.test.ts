@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { newId, type PaymentId, type SavedCardId, uuidOf } from '../../src/kernel/ids.ts'
 import type { Problem } from '../../src/kernel/problem.ts'
-import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
+import type { PaymentDeps } from '../../src/payments/deps.ts'
 import { cancelPayment } from '../../src/payments/settle/cancel-payment.ts'
 import { checkDueAttempts } from '../../src/payments/settle/check-attempts.ts'
 import { expirePayments } from '../../src/payments/settle/expire-payments.ts'
@@ -37,7 +37,7 @@ async function open(at: Shop, email = newEmail(), changes: Record<string, unknow
 }
 
 /** A press on our page, with a key of its own unless the test says which. */
-const press = (through: PaymentDependencies, id: PaymentId, wish: Partial<PageChoice>): Promise<PaymentState> =>
+const press = (through: PaymentDeps, id: PaymentId, wish: Partial<PageChoice>): Promise<PaymentState> =>
   submitById(through, id, { channel: 'card', key: newKey(), ...wish })
 
 const codeOf = (pressed: Promise<unknown>): Promise<string> =>

@@ -3,7 +3,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { after, test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { type MerchantId, type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
-import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
+import type { PaymentDeps } from '../../src/payments/deps.ts'
 import { checkAttempt } from '../../src/payments/settle/settle-attempt.ts'
 import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
 import { lockUnmatched } from '../../src/payments/store/transfers.ts'
@@ -190,7 +190,7 @@ test('an attempt that was written with the old keys is called with them, althoug
     await setKeys(shop, second.fake)
     return parts.providers.connect(...of)
   }
-  const changing: PaymentDependencies = { ...parts, providers: { ...parts.providers, connect } }
+  const changing: PaymentDeps = { ...parts, providers: { ...parts.providers, connect } }
   const { capabilities } = first.fake.provider
   const { attempt } = await startById(changing, id, { capabilities, channel: 'card' })
   assert.equal(attempt.keysVersion, 1)

@@ -3,7 +3,7 @@ import { afterEach, test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { idOf, type PaymentId, placeOf, type RefundId, uuidOf } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
-import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
+import type { PaymentDeps } from '../../src/payments/deps.ts'
 import { reconcileReturns } from '../../src/payments/refunds/reconcile-returns.ts'
 import { sendDueRefunds } from '../../src/payments/refunds/refund-payment.ts'
 import { checkDueAttempts } from '../../src/payments/settle/check-attempts.ts'
@@ -43,7 +43,7 @@ const refundBy = (shop: Shop, { reference }: Paid, amount: number) =>
   shop.call('POST', `/payments/v1/payments/${reference}/refunds`, { amount })
 
 /** The service with a provider that answers some calls as a test says. */
-function withProvider(changes: Partial<Connection>): PaymentDependencies {
+function withProvider(changes: Partial<Connection>): PaymentDeps {
   const connect: Providers['connect'] = async (...of) => ({ ...(await parts.providers.connect(...of)), ...changes })
   return { ...parts, providers: { ...parts.providers, connect } }
 }

@@ -5,7 +5,7 @@ import type { Transaction } from '../../src/database/database.ts'
 import { sql } from '../../src/database/sql.ts'
 import { idOf, type PaymentId, placeOf, type RefundId, uuidOf } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
-import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
+import type { PaymentDeps } from '../../src/payments/deps.ts'
 import { reconcileReturns } from '../../src/payments/refunds/reconcile-returns.ts'
 import { checkAttempt } from '../../src/payments/settle/settle-attempt.ts'
 import { refundReference } from '../../src/payments/state/refund.ts'
@@ -23,7 +23,7 @@ const { database, parts } = service
 afterEach(() => assertAudited(database))
 
 /** The service with a provider that answers some calls as a test says. */
-function withProvider(changes: Partial<Connection>): PaymentDependencies {
+function withProvider(changes: Partial<Connection>): PaymentDeps {
   const connect: Providers['connect'] = async (...of) => ({ ...(await parts.providers.connect(...of)), ...changes })
   return { ...parts, providers: { ...parts.providers, connect } }
 }

@@ -8,7 +8,7 @@ import type { PaymentId } from '../../src/kernel/ids.ts'
 import type { Currency } from '../../src/kernel/money.ts'
 import { secretBox } from '../../src/kernel/secret-box.ts'
 import type { Caller } from '../../src/merchants/merchant.ts'
-import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
+import type { PaymentDeps } from '../../src/payments/deps.ts'
 import { linksOn } from '../../src/payments/links.ts'
 import { createPayment, paymentBatch } from '../../src/payments/start/create-payment.ts'
 import type { Adversary, Fate } from './adversary.ts'
@@ -37,7 +37,7 @@ export async function adversaryShop(database: Database, adversary: Adversary) {
   }
 
   /** Dependencies whose provider calls all have this fault. */
-  function parts(met: Fate = 'honest'): PaymentDependencies {
+  function parts(met: Fate = 'honest'): PaymentDeps {
     return {
       database,
       clock: systemClock,

@@ -2,7 +2,7 @@ import type { TestContext } from 'node:test'
 import type { Logger } from 'pino'
 import { uuidOf } from '../../src/kernel/ids.ts'
 import type { ProviderHttp } from '../../src/outbound/provider-http.ts'
-import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
+import type { PaymentDeps } from '../../src/payments/deps.ts'
 import { gateway } from '../../src/providers/gateway/adapter.ts'
 import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
 import type { Connection, Providers } from '../../src/providers/provider.ts'
@@ -24,7 +24,7 @@ export interface Between {
   /** How much later it is for the circuit breakers. */
   aheadMs: number
   /** Dependencies for checks and refunds through the proxy. */
-  parts: PaymentDependencies
+  parts: PaymentDeps
   baseUrl: string
   masterKey: Buffer
   /** The same shop, calling this copy. */

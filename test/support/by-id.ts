@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Database } from '../../src/database/database.ts'
 import type { PaymentId } from '../../src/kernel/ids.ts'
-import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
+import type { PaymentDeps } from '../../src/payments/deps.ts'
 import { type PageChoice, payOnPage } from '../../src/payments/start/pay-on-page.ts'
 import { type Start, startAttempt } from '../../src/payments/start/start-attempt.ts'
 import type { Payment } from '../../src/payments/state/payment.ts'
@@ -16,10 +16,10 @@ export async function paymentById(database: Database, id: string): Promise<Payme
   return state?.payment ?? assert.fail(`no payment ${id}`)
 }
 
-export async function startById(parts: PaymentDependencies, id: string, start: Omit<Start, 'merchantName'>) {
+export async function startById(parts: PaymentDeps, id: string, start: Omit<Start, 'merchantName'>) {
   return startAttempt(parts, await paymentById(parts.database, id), { ...start, merchantName })
 }
 
-export async function submitById(parts: PaymentDependencies, id: string, choice: Omit<PageChoice, 'merchantName'>) {
+export async function submitById(parts: PaymentDeps, id: string, choice: Omit<PageChoice, 'merchantName'>) {
   return payOnPage(parts, await paymentById(parts.database, id), { ...choice, merchantName })
 }

@@ -20,7 +20,7 @@ import { secretBox } from '../../src/kernel/secret-box.ts'
 import { createCredential } from '../../src/merchants/manage-merchants.ts'
 import { credentialVerifier } from '../../src/merchants/verify-credential.ts'
 import { webhookHttp } from '../../src/outbound/webhook-http.ts'
-import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
+import type { PaymentDeps } from '../../src/payments/deps.ts'
 import { linksOn } from '../../src/payments/links.ts'
 import { paymentBatch } from '../../src/payments/start/create-payment.ts'
 import type { Provider } from '../../src/providers/provider.ts'
@@ -37,7 +37,7 @@ export interface PayingService {
   app: App
   database: Database
   databaseUrl: string | undefined
-  parts: PaymentDependencies
+  parts: PaymentDeps
   live: LivePayments
   baseUrl: string
   masterKey: Buffer
@@ -111,7 +111,7 @@ export async function openPaying(
   const guests = sandboxServers({ database, clock, log, masterKey, verifyCredential, publicUrl: url, serverUrl: url })
   const secrets = secretBox(masterKey)
   const allowPrivate = (mode: Mode) => mode === 'sandbox'
-  const parts: PaymentDependencies = {
+  const parts: PaymentDeps = {
     database,
     clock,
     log,
@@ -183,7 +183,7 @@ function runsApart({ worker, deliver, inOneProcess, ...changes }: Changes): bool
 }
 
 async function addShop(
-  parts: PaymentDependencies,
+  parts: PaymentDeps,
   baseUrl: string,
   name = 'Adaeze Kitchen',
   { bare = false } = {},

@@ -1,7 +1,7 @@
 import { after } from 'node:test'
 import { pino } from 'pino'
 import type { Database } from '../../src/database/database.ts'
-import { buildApp, type HttpParts } from '../../src/http/app.ts'
+import { buildApp, type HttpDeps } from '../../src/http/app.ts'
 import { livePayments } from '../../src/http/checkout/live-payments.ts'
 import type { App } from '../../src/http/server/framework.ts'
 import { createMerchant } from '../../src/integrations/create-merchant.ts'
@@ -31,13 +31,13 @@ export interface TestService {
 }
 
 /** The HTTP app on a real database. Rate limits are off by default. */
-export async function startService(changes: Partial<HttpParts> = {}): Promise<TestService> {
+export async function startService(changes: Partial<HttpDeps> = {}): Promise<TestService> {
   const { url, database } = await createDatabase()
   return { app: await startOn(database, changes), database, databaseUrl: url }
 }
 
 /** Another HTTP app on an existing database, as a second process would be. */
-export async function startOn(database: Database, changes: Partial<HttpParts> = {}): Promise<App> {
+export async function startOn(database: Database, changes: Partial<HttpDeps> = {}): Promise<App> {
   const parts = { database, clock: systemClock }
   const { secrets = secretBox(Buffer.alloc(32)), allowPrivate = (mode: Mode) => mode === 'sandbox' } = changes
   const log = pino({ level: 'silent' })

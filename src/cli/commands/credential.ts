@@ -36,7 +36,7 @@ export const credentialCreate: Command = {
       allowedAddresses: options.texts('allow'),
       isByOperator: true,
     }
-    const credential = await withDatabase((parts) => createCredential(parts, actor(), merchantId, mode, limits))
+    const credential = await withDatabase((deps) => createCredential(deps, actor(), merchantId, mode, limits))
     print(
       options.json,
       { ...credential, merchantId, mode },
@@ -73,7 +73,7 @@ export const credentialRevoke: Command = {
   options: { 'client-id': { value: 'cid_…', summary: 'The credential', required: true } },
   async run(options) {
     const clientId = options.required('client-id')
-    await withDatabase((parts) => revokeCredential(parts, actor(), clientId))
+    await withDatabase((deps) => revokeCredential(deps, actor(), clientId))
     print(options.json, { clientId, revoked: true }, `Revoked ${clientId}. Every process refuses it within 2 s.`)
   },
 }

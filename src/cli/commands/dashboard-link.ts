@@ -6,7 +6,7 @@ import type { Command } from '../command.ts'
 import { print } from '../print.ts'
 import { findServiceUrls } from '../running-service.ts'
 import { actor, withDatabase } from '../with-database.ts'
-import { findByEmail, linkParts } from './member.ts'
+import { findByEmail, linkDeps } from './member.ts'
 
 export const dashboardLink: Command = {
   name: 'dashboard link',
@@ -18,12 +18,12 @@ export const dashboardLink: Command = {
   async run(options) {
     const email = options.text('member')
     const { baseUrl } = await findServiceUrls(readConfig(process.env))
-    const link = await withDatabase(async (parts) => {
-      const deps = linkParts(parts, baseUrl)
-      if (email === undefined) return createWelcomeLink(deps, actor(), SANDBOX_MERCHANT_ID)
-      const member = await findByEmail(parts.database, email)
+    const link = await withDatabase(async (deps) => {
+      const forLinks = linkDeps(deps, baseUrl)
+      if (email === undefined) return createWelcomeLink(forLinks, actor(), SANDBOX_MERCHANT_ID)
+      const member = await findByEmail(deps.database, email)
       const clearsSecondFactor = options.on('clear-second-factor')
-      return createResetLink(deps, actor(), member, { clearsSecondFactor, address: '' })
+      return createResetLink(forLinks, actor(), member, { clearsSecondFactor, address: '' })
     })
     if (!link)
       throw new OperatorError(

@@ -1,7 +1,7 @@
 import { access, constants, stat, statfs } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import pg from 'pg'
-import { type Dependencies, openDependencies, ownDatabase } from '../../compose.ts'
+import { type CommandDeps, openDeps, ownDatabase } from '../../compose.ts'
 import { type Config, ConfigError, readConfig } from '../../config/config.ts'
 import { knownKeys } from '../../config/generated-keys.ts'
 import { findSecretKeyMistake } from '../../database/check-secret-key.ts'
@@ -69,24 +69,24 @@ async function examine(): Promise<Finding[]> {
     return [...findings, { what: 'database', ok: false, says }]
   }
 
-  let parts: Dependencies
+  let deps: CommandDeps
   try {
-    parts = await openDependencies(config, 'join')
+    deps = await openDeps(config, 'join')
   } catch (error) {
     return [...findings, { what: 'database', ok: false, says: (error as Error).message }]
   }
   try {
-    const found = [...(await database(parts.directUrl)), ...(await sessions(config))]
+    const found = [...(await database(deps.directUrl)), ...(await sessions(config))]
     findings.push(...found)
     if (found.every(({ ok }) => ok))
       findings.push(
-        ...(await keys(config, parts.database)),
-        ...(await work(parts.database)),
-        ...(await credentials(parts.database)),
+        ...(await keys(config, deps.database)),
+        ...(await work(deps.database)),
+        ...(await credentials(deps.database)),
       )
     findings.push(...(await replica(config)))
   } finally {
-    await parts.close()
+    await deps.close()
   }
   return [...findings, ...(await runningService(config))]
 }

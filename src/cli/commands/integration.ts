@@ -1,4 +1,4 @@
-import { type Dependencies, privateAllowedBy } from '../../compose.ts'
+import { type CommandDeps, privateAllowedBy } from '../../compose.ts'
 import { type Config, readConfig } from '../../config/config.ts'
 import { SANDBOX_MERCHANT_ID } from '../../integrations/create-merchant.ts'
 import { DEFAULT_PRIORITY, type IntegrationRecord, MAX_PRIORITY } from '../../integrations/integration.ts'
@@ -72,12 +72,12 @@ export function integrationCommands(providers: readonly Provider[]): Command[] {
       const provider = providerOption(options)
       const scope = scopeOption(options)
       const changes = await readChanges(options)
-      const { config, urls, record, warning } = await withSecrets(async ({ config, urls, ...parts }) => {
+      const { config, urls, record, warning } = await withSecrets(async ({ config, urls, ...deps }) => {
         const allowPrivate = privateAllowedBy(config)
-        const saved = await setIntegration({ ...parts, allowPrivate }, actor(), scope, provider, changes).catch(
+        const saved = await setIntegration({ ...deps, allowPrivate }, actor(), scope, provider, changes).catch(
           toUsageError,
         )
-        const connections = setsKeys(provider, changes) ? await openProviders(config, parts, providers) : undefined
+        const connections = setsKeys(provider, changes) ? await openProviders(config, deps, providers) : undefined
         const { name } = provider.capabilities
         return {
           config,
@@ -162,9 +162,9 @@ export function integrationCommands(providers: readonly Provider[]): Command[] {
       const provider = providerOption(options)
       const scope = scopeOption(options)
       const { name } = provider.capabilities
-      const { urls, record } = await withSecrets(async ({ urls, ...parts }) => ({
+      const { urls, record } = await withSecrets(async ({ urls, ...deps }) => ({
         urls,
-        record: await removeIntegration(parts, actor(), scope, name),
+        record: await removeIntegration(deps, actor(), scope, name),
       }))
       print(
         options.json,
@@ -185,15 +185,15 @@ function scopeOption(options: Options): Owner {
 }
 
 function withSecrets<Result>(
-  work: (parts: Dependencies & { config: Config; urls: ServiceUrls; secrets: SecretBox }) => Promise<Result>,
+  work: (deps: CommandDeps & { config: Config; urls: ServiceUrls; secrets: SecretBox }) => Promise<Result>,
 ): Promise<Result> {
   const config = readConfig(process.env)
-  return withDatabase(async (parts) =>
+  return withDatabase(async (deps) =>
     work({
-      ...parts,
+      ...deps,
       config,
       urls: await findServiceUrls(config),
-      secrets: await openSecrets(config, parts.database),
+      secrets: await openSecrets(config, deps.database),
     }),
   )
 }

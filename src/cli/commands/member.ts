@@ -1,4 +1,4 @@
-import type { Dependencies } from '../../compose.ts'
+import type { CommandDeps } from '../../compose.ts'
 import { readConfig } from '../../config/config.ts'
 import type { Database } from '../../database/database.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'
@@ -51,8 +51,8 @@ export const memberInvite: Command = {
     const role = options.required('role') as Role
     if (!ROLES.includes(role)) throw new UsageError(`--role must be one of ${ROLES.join(', ')}.`)
     const { baseUrl } = await findServiceUrls(readConfig(process.env))
-    const { url, expiresAt } = await withDatabase((parts) =>
-      createInvitation(linkParts(parts, baseUrl), actor(), { merchantId, email, role }),
+    const { url, expiresAt } = await withDatabase((deps) =>
+      createInvitation(linkDeps(deps, baseUrl), actor(), { merchantId, email, role }),
     )
     print(options.json, { url, expiresAt }, `${url}\n\nIt works once, until ${expiresAt.toISOString()}.`)
   },
@@ -105,6 +105,6 @@ export async function findByEmail(database: Database, text: string): Promise<Mem
 }
 
 /** The command line prints links and sends no mail. */
-export function linkParts({ database, clock }: Dependencies, baseUrl: string) {
+export function linkDeps({ database, clock }: CommandDeps, baseUrl: string) {
   return { database, clock, baseUrl: () => baseUrl }
 }

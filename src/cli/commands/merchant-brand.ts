@@ -42,7 +42,7 @@ export const merchantBrand: Command = {
     const { changes, mistakes } = await readChanges(options)
     if (!merchantId) mistakes.unshift('--merchant must be an id like mer_…; see: manilla merchant list')
     if (!merchantId || mistakes.length > 0) throw new UsageError(mistakes.join('\n'))
-    const settings = await withDatabase((parts) => brandMerchant(parts, actor(), merchantId, changes))
+    const settings = await withDatabase((deps) => brandMerchant(deps, actor(), merchantId, changes))
     const done = Object.keys(changes).length > 0 ? '\n\nEvery process applies it within 2 s.' : ''
     print(options.json, { merchantId, ...settings }, describe(settings) + done)
   },

@@ -1,4 +1,4 @@
-import type { Dependencies } from '../../compose.ts'
+import type { CommandDeps } from '../../compose.ts'
 import { readConfig } from '../../config/config.ts'
 import { knownKeys } from '../../config/generated-keys.ts'
 import type { Database } from '../../database/database.ts'
@@ -26,9 +26,9 @@ export const merchantCreate: Command = {
     const country = parseCountry(options.required('country'))
     if (!country) throw new UsageError('--country must be a country of ISO 3166-1: NG, NGA or Nigeria.')
     if (!name) throw new UsageError('--name must have at most 200 characters, on one line.')
-    const create = async (parts: Dependencies) => {
-      const created = await createMerchant(parts, actor(), { name, country })
-      return { merchant: created, webhookSecrets: await createWebhookSecrets(parts.database, created.id) }
+    const create = async (deps: CommandDeps) => {
+      const created = await createMerchant(deps, actor(), { name, country })
+      return { merchant: created, webhookSecrets: await createWebhookSecrets(deps.database, created.id) }
     }
     const { merchant, webhookSecrets } = await withDatabase(create, { mayCreate: true })
     const secrets = webhookSecrets
@@ -78,7 +78,7 @@ function statusCommand(verb: string, status: 'active' | 'suspended', summary: st
     options: { merchant: { value: 'mer_…', summary: 'The merchant', required: true } },
     async run(options) {
       const id = merchantOption(options)
-      const merchant = await withDatabase((parts) => setMerchantStatus(parts, actor(), id, status))
+      const merchant = await withDatabase((deps) => setMerchantStatus(deps, actor(), id, status))
       print(options.json, merchant, `${merchant.name} is ${merchant.status}. Every process applies it within 2 s.`)
     },
   }

@@ -1,4 +1,4 @@
-import { openDependencies } from '../../compose.ts'
+import { openDeps } from '../../compose.ts'
 import { readConfig } from '../../config/config.ts'
 import { migrate } from '../../database/migrate.ts'
 import type { Command } from '../command.ts'
@@ -12,16 +12,16 @@ export const migrateCommand: Command = {
   async run(options) {
     const config = readConfig(process.env)
     requireDatabase(config)
-    const parts = await openDependencies(config, 'join')
+    const deps = await openDeps(config, 'join')
     try {
-      const applied = await migrate(parts.directUrl)
+      const applied = await migrate(deps.directUrl)
       print(
         options.json,
         { applied },
         applied.length > 0 ? `Applied: ${applied.join(', ')}` : 'The database is up to date.',
       )
     } finally {
-      await parts.close()
+      await deps.close()
     }
   },
 }

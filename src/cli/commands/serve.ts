@@ -4,7 +4,7 @@ import { startService } from '../../compose.ts'
 import { type Config, readConfig } from '../../config/config.ts'
 import { createLog } from '../../log.ts'
 import { banner } from '../banner.ts'
-import { type Started, startCluster } from '../cluster.ts'
+import { type ReadyService, startCluster } from '../cluster.ts'
 import type { Command } from '../command.ts'
 import { notifySystemd } from '../notify-systemd.ts'
 import { forgetRunningService, recordRunningService } from '../running-service.ts'
@@ -13,7 +13,7 @@ import { startWatchdog } from '../watchdog.ts'
 const STOP_WITHIN_MS = 9_500
 
 interface Running {
-  service: Started
+  service: ReadyService
   stop(signal: NodeJS.Signals): Promise<void>
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openDependencies } from '../../compose.ts'
+import { openDeps } from '../../compose.ts'
 import { type Config, readConfig } from '../../config/config.ts'
 import type { Database } from '../../database/database.ts'
 import { codeOf } from '../../database/failure.ts'
@@ -101,11 +101,11 @@ async function follow(
   http: ReturnType<typeof webhookHttp>,
   onReady: () => void,
 ): Promise<void> {
-  const parts = await openDependencies(config, 'find')
+  const deps = await openDeps(config, 'find')
   const wakeUp = createWakeUp()
   let listening: ReturnType<typeof listen> | undefined
   try {
-    const { database } = parts
+    const { database } = deps
     const merchant = await findMerchant(database, owner.merchantId)
     if (!merchant && owner.merchantId !== SANDBOX_MERCHANT_ID)
       throw new OperatorError(`There is no merchant ${owner.merchantId}. See: manilla merchant list`)
@@ -119,7 +119,7 @@ async function follow(
       const named = owner.merchantId === SANDBOX_MERCHANT_ID ? ` ${secret}` : ', the default one of this merchant'
       show.note(`Forwarding to ${url}, signed with the webhook secret${named}`)
     }
-    listening = listen(parts.directUrl, { [PAYMENTS_CHANNEL]: { heard: wakeUp.notify, missed: wakeUp.notify } })
+    listening = listen(deps.directUrl, { [PAYMENTS_CHANNEL]: { heard: wakeUp.notify, missed: wakeUp.notify } })
     while (!signal.aborted) {
       await wakeUp.wait(POLL_EVERY_MS, signal)
       await look()
@@ -132,7 +132,7 @@ async function follow(
     }
   } finally {
     await listening?.stop()
-    await parts.close()
+    await deps.close()
   }
 
   function pass(events: RecordedEvent[], secret: WebhookSecret | undefined): void {

@@ -30,14 +30,14 @@ export const webhooksSecret: Command = {
         `SANDBOX_WEBHOOK_SECRET sets this secret. Change it there and restart the service; both secrets then sign for ${ROTATION_HOURS} hours.`,
       )
 
-    const { name, secret } = await withDatabase(async (parts) => {
-      const merchant = await findMerchant(parts.database, merchantId)
+    const { name, secret } = await withDatabase(async (deps) => {
+      const merchant = await findMerchant(deps.database, merchantId)
       if (!merchant) throw new OperatorError(`There is no merchant ${merchantId}. See: manilla merchant list`)
       if (!options.on('rotate')) return { name: merchant.name, secret: null }
-      const secrets = await openSecrets(config, parts.database)
+      const secrets = await openSecrets(config, deps.database)
       return {
         name: merchant.name,
-        secret: await rotateDefaultSecret({ ...parts, secrets }, actor(), { merchantId, mode }),
+        secret: await rotateDefaultSecret({ ...deps, secrets }, actor(), { merchantId, mode }),
       }
     })
     const isPrinted = merchantId === SANDBOX_MERCHANT_ID && mode === 'sandbox' && !isPublic(config)

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openDependencies } from '../../compose.ts'
+import { openDeps } from '../../compose.ts'
 import { type Config, readConfig } from '../../config/config.ts'
 import { knownKeys } from '../../config/generated-keys.ts'
 import { ANNOUNCED, type AnnouncedType, isAnnounced } from '../../events/event.ts'
@@ -181,14 +181,14 @@ async function openScenario(config: Config, baseUrl: string, webhook: string | u
       did.push(`transferred ${priced(amount)} to account ${accountNumber}`)
     },
     async expire(id) {
-      const parts = await openDependencies(config, 'find')
+      const deps = await openDeps(config, 'find')
       try {
-        if (!(await expireNow(parts.database, id)))
+        if (!(await expireNow(deps.database, id)))
           throw new OperatorError(
             `The service at ${baseUrl} uses another database than this command. Check DATABASE_URL and DATA_DIR.`,
           )
       } finally {
-        await parts.close()
+        await deps.close()
       }
       did.push('expired it in the database')
     },

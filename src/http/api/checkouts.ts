@@ -3,7 +3,7 @@ import { DEFAULT_CURRENCY, parseCurrency } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Links } from '../../payments/links.ts'
 import {
-  type CreateDependencies,
+  type CreateDeps,
   createPayment,
   DuplicateReference,
   type PaymentTicket,
@@ -17,7 +17,7 @@ import type { App } from '../server/framework.ts'
 import { IdempotencyHeaders, readIdempotencyKey } from '../server/idempotency.ts'
 import { type AllowPrivate, knownFields, readBody } from '../server/read-body.ts'
 
-interface Dependencies extends CreateDependencies {
+interface Deps extends CreateDeps {
   links: Links
   allowPrivate: AllowPrivate
 }
@@ -26,8 +26,8 @@ export const DEFAULT_EXPIRY_SECONDS = 86_400
 
 const KNOWN = knownFields(CheckoutRequest)
 
-export function checkoutRoutes(app: App, dependencies: Dependencies): void {
-  const { links, allowPrivate } = dependencies
+export function checkoutRoutes(app: App, deps: Deps): void {
+  const { links, allowPrivate } = deps
 
   app.post(
     '/checkouts',
@@ -50,7 +50,7 @@ export function checkoutRoutes(app: App, dependencies: Dependencies): void {
       const body = readBody<CheckoutRequest>(request, KNOWN, allowPrivate)
       const idempotency = readIdempotencyKey(request)
       try {
-        const { ticket, replayed } = await createPayment(dependencies, {
+        const { ticket, replayed } = await createPayment(deps, {
           caller: request.caller,
           request: paymentRequestOf(body),
           reference: body.reference ?? undefined,
@@ -58,7 +58,7 @@ export function checkoutRoutes(app: App, dependencies: Dependencies): void {
           idempotency,
         })
         if (replayed) reply.header('idempotent-replayed', 'true')
-        else await keepTrace(dependencies.database, ticket.id)
+        else await keepTrace(deps.database, ticket.id)
         const checkout = checkoutOf(ticket, links)
         return reply.code(201).header('location', checkout.url).send({ data: checkout })
       } catch (error) {

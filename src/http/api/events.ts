@@ -18,8 +18,8 @@ const DEFAULT_PAGE_SIZE = 20
 const KNOWN = knownFields(RedeliverRequest)
 
 /** Events with their deliveries and tries, and replay. */
-export function eventRoutes(app: App, parts: DeliveryDependencies): void {
-  const { database } = parts
+export function eventRoutes(app: App, deps: DeliveryDependencies): void {
+  const { database } = deps
   const tags = ['Webhooks']
 
   app.get(
@@ -68,7 +68,7 @@ export function eventRoutes(app: App, parts: DeliveryDependencies): void {
       },
     },
     async ({ caller, params }) => {
-      const event = await own(parts, caller, params.id)
+      const event = await own(deps, caller, params.id)
       const deliveries = await deliveriesOf(database, event.id)
       return { data: { event: JSON.parse(event.body), deliveries: deliveries.map(deliveryView) } }
     },
@@ -87,8 +87,8 @@ export function eventRoutes(app: App, parts: DeliveryDependencies): void {
       },
     },
     async ({ caller, params }) => {
-      const event = await own(parts, caller, params.id)
-      return { data: { deliveries: await redeliverEvent(parts, caller, event.id) } }
+      const event = await own(deps, caller, params.id)
+      return { data: { deliveries: await redeliverEvent(deps, caller, event.id) } }
     },
   )
 
@@ -107,8 +107,8 @@ export function eventRoutes(app: App, parts: DeliveryDependencies): void {
     },
     async (request) => {
       const { from, to } = readBody<RedeliverRequest>(request, KNOWN)
-      const until = to ? new Date(to) : new Date(parts.clock.now().getTime() + 1_000)
-      return { data: { deliveries: await redeliverGivenUp(parts, request.caller, new Date(from), until) } }
+      const until = to ? new Date(to) : new Date(deps.clock.now().getTime() + 1_000)
+      return { data: { deliveries: await redeliverGivenUp(deps, request.caller, new Date(from), until) } }
     },
   )
 }

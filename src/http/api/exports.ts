@@ -24,7 +24,7 @@ import { EXPORTED } from '../contract/exported-columns.ts'
 import { problems } from '../contract/problem.ts'
 import type { App } from '../server/framework.ts'
 
-export interface ExportParts {
+interface Deps {
   database: Database
   clock: Clock
   log: Logger
@@ -90,11 +90,11 @@ interface Export<Row> {
 }
 
 /** The lists as CSV, each from one snapshot of the database. The dashboard has the same routes. */
-export function exportRoutes(app: App, parts: ExportParts): void {
+export function exportRoutes(app: App, deps: Deps): void {
   app.get('/exports/payments', options('payments', PaymentsExportQuery), (request, reply) => {
     const { query } = request
     const criteria = criteriaOf(query)
-    return sendExport(parts, request, reply, {
+    return sendExport(deps, request, reply, {
       ...{ list: 'payments', columns: EXPORTED.payments, query },
       pages: (db, scope) => paymentPages(db, scope, criteria),
       count: (db, scope) => countPayments(db, scope, criteria, MAX_COUNTED),
@@ -104,7 +104,7 @@ export function exportRoutes(app: App, parts: ExportParts): void {
   app.get('/exports/refunds', options('refunds', RefundsExportQuery), (request, reply) => {
     const { query } = request
     const { status } = query
-    return sendExport(parts, request, reply, {
+    return sendExport(deps, request, reply, {
       ...{ list: 'refunds', columns: EXPORTED.refunds, query },
       pages: (db, scope) =>
         pagesOf<RefundOfPayment>((before, limit) => listRefunds(db, scope, { status, before, limit })),
@@ -114,7 +114,7 @@ export function exportRoutes(app: App, parts: ExportParts): void {
 
   app.get('/exports/transfers', options('transfers', TransfersExportQuery), (request, reply) => {
     const { query } = request
-    return sendExport(parts, request, reply, {
+    return sendExport(deps, request, reply, {
       ...{ list: 'transfers', columns: EXPORTED.transfers, query },
       pages: transferPages,
     })
@@ -123,7 +123,7 @@ export function exportRoutes(app: App, parts: ExportParts): void {
   app.get('/exports/deliveries', options('deliveries', DeliveriesExportQuery), (request, reply) => {
     const { query } = request
     const filter = query.state
-    return sendExport(parts, request, reply, {
+    return sendExport(deps, request, reply, {
       ...{ list: 'deliveries', columns: EXPORTED.deliveries, query },
       pages: (db, scope) =>
         filter === 'retrying'
@@ -158,17 +158,17 @@ const ABOUT = {
 }
 
 async function sendExport<Row>(
-  parts: ExportParts,
+  deps: Deps,
   request: FastifyRequest,
   reply: FastifyReply,
   wanted: Export<Row>,
 ): Promise<FastifyReply> {
-  const { database, clock, log, exportSlots } = parts
+  const { database, clock, log, exportSlots } = deps
   const columns = chosenColumns(wanted)
   const { place, merchantId, mode } = request.caller
   const scope = { place, merchantId, mode }
   const release = exportSlots.take(merchantId)
-  const [total, snapshot] = await countRows(parts, scope, wanted)
+  const [total, snapshot] = await countRows(deps, scope, wanted)
     .then(async (rows) => [rows, await database.openSnapshot()] as const)
     .catch((error) => {
       release(true)
@@ -218,7 +218,7 @@ function chosenColumns<Row>({ columns, query }: Export<Row>): [name: string, sho
 
 /** For a progress bar: an export starts without it if counting takes too long. */
 async function countRows<Row>(
-  { database, log }: ExportParts,
+  { database, log }: Deps,
   scope: Scope,
   { count }: Export<Row>,
 ): Promise<number | undefined> {

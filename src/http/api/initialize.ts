@@ -1,11 +1,11 @@
 import { parseCountry } from '../../kernel/country.ts'
 import { html } from '../../kernel/html.ts'
 import { formatMoney } from '../../kernel/money.ts'
-import type { PaymentDependencies } from '../../payments/dependencies.ts'
-import type { CreateDependencies } from '../../payments/start/create-payment.ts'
+import type { PaymentDeps } from '../../payments/deps.ts'
+import type { CreateDeps } from '../../payments/start/create-payment.ts'
 import { withIdempotencyKey } from '../../payments/start/idempotent-call.ts'
 import { initializePayment, type InitializeRequest as Wanted } from '../../payments/start/initialize-payment.ts'
-import type { Started } from '../../payments/start/start-attempt.ts'
+import type { StartedAttempt } from '../../payments/start/start-attempt.ts'
 import { InitializeAnswer, type Initialized, InitializeRequest } from '../contract/attempt.ts'
 import { BODY_PROBLEMS, problems } from '../contract/problem.ts'
 import { ref } from '../contract/schema.ts'
@@ -16,10 +16,7 @@ import { commonRequestOf, DEFAULT_EXPIRY_SECONDS } from './checkouts.ts'
 
 const KNOWN = knownFields(InitializeRequest)
 
-export function initializeRoutes(
-  app: App,
-  parts: PaymentDependencies & CreateDependencies & { allowPrivate: AllowPrivate },
-): void {
+export function initializeRoutes(app: App, deps: PaymentDeps & CreateDeps & { allowPrivate: AllowPrivate }): void {
   app.post(
     '/payments/initialize',
     {
@@ -56,14 +53,14 @@ export function initializeRoutes(
       },
     },
     async (request, reply) => {
-      const body = readBody<InitializeRequest>(request, KNOWN, parts.allowPrivate)
+      const body = readBody<InitializeRequest>(request, KNOWN, deps.allowPrivate)
       const call = {
         endpoint: 'initialize',
         reference: body.reference ?? undefined,
         idempotency: readIdempotencyKey(request),
       }
-      const { answer, replayed } = await withIdempotencyKey(parts, request.caller, call, async (turn) =>
-        answerOf(body, await initializePayment(parts, request.caller, wantedOf(body, turn.reference), turn)),
+      const { answer, replayed } = await withIdempotencyKey(deps, request.caller, call, async (turn) =>
+        answerOf(body, await initializePayment(deps, request.caller, wantedOf(body, turn.reference), turn)),
       )
       if (replayed) reply.header('idempotent-replayed', 'true')
       return { data: answer }
@@ -82,13 +79,13 @@ function wantedOf(body: InitializeRequest, reference: string | undefined): Wante
   }
 }
 
-function answerOf({ provider, amount }: InitializeRequest, { attempt }: Started): Initialized {
+function answerOf({ provider, amount }: InitializeRequest, { attempt }: StartedAttempt): Initialized {
   const { channel, reference } = attempt
   return { provider, channel, reference, amount, data: instructionsOf(attempt) }
 }
 
 /** Instructions with a message for the customer. The message is HTML with all values escaped. */
-function instructionsOf(attempt: Started['attempt']): Initialized['data'] {
+function instructionsOf(attempt: StartedAttempt['attempt']): Initialized['data'] {
   const { instructions, currency, amountCharged, providerReference } = attempt
   if (instructions && instructions.kind !== 'account') {
     // An open PIN or code step of a saved card has a link and no public key.

@@ -36,7 +36,7 @@ import { knownFields, mistakesIn } from '../server/read-body.ts'
 const Named = Type.Object({ provider: Type.String() })
 const KNOWN = knownFields(IntegrationRequest)
 
-interface Parts {
+interface Deps {
   database: Database
   secrets: SecretBox
   providers: Providers
@@ -46,8 +46,8 @@ interface Parts {
 }
 
 /** A merchant's provider accounts. Secrets are write-only. */
-export function integrationRoutes(app: App, parts: Parts): void {
-  const { database, secrets, providers, links } = parts
+export function integrationRoutes(app: App, deps: Deps): void {
+  const { database, secrets, providers, links } = deps
   const tags = ['Integrations']
 
   function provider(name: string): Provider {
@@ -126,9 +126,9 @@ export function integrationRoutes(app: App, parts: Parts): void {
       const wanted = provider(params.provider)
       const changes = (request.body ?? {}) as IntegrationChanges // not validated yet: `mistakesIn` reports wrong types
       const found = mistakesIn(request, KNOWN)
-      const record = await setIntegration(parts, caller.actor, caller, wanted, changes, found)
-      parts.integrationCache.invalidate(caller.merchantId)
-      const warning = setsKeys(wanted, changes) ? await warnOfKeys(parts, caller, record.provider) : null
+      const record = await setIntegration(deps, caller.actor, caller, wanted, changes, found)
+      deps.integrationCache.invalidate(caller.merchantId)
+      const warning = setsKeys(wanted, changes) ? await warnOfKeys(deps, caller, record.provider) : null
       return { ...view(record, caller), warning }
     },
   )
@@ -148,8 +148,8 @@ export function integrationRoutes(app: App, parts: Parts): void {
     },
     async ({ caller, params }) => {
       const { name } = provider(params.provider).capabilities
-      const record = await removeIntegration(parts, caller.actor, caller, name)
-      parts.integrationCache.invalidate(caller.merchantId)
+      const record = await removeIntegration(deps, caller.actor, caller, name)
+      deps.integrationCache.invalidate(caller.merchantId)
       return view(record, caller)
     },
   )
@@ -168,7 +168,7 @@ export function integrationRoutes(app: App, parts: Parts): void {
     },
     async ({ caller, params }) => {
       const { name } = provider(params.provider).capabilities
-      const verdict = await checkIntegration(parts, caller, name)
+      const verdict = await checkIntegration(deps, caller, name)
       return { data: { keys: verdict.kind, reason: verdict.kind === 'good' ? null : verdict.because } }
     },
   )

@@ -3,7 +3,7 @@ import { type Country, parseCountry } from '../../kernel/country.ts'
 import { type LinkId, parseId } from '../../kernel/ids.ts'
 import { DEFAULT_CURRENCY, parseCurrency } from '../../kernel/money.ts'
 import type { Links } from '../../payments/links.ts'
-import type { CreateDependencies } from '../../payments/start/create-payment.ts'
+import type { CreateDeps } from '../../payments/start/create-payment.ts'
 import { withIdempotencyKey } from '../../payments/start/idempotent-call.ts'
 import { changeLink, createLink, own } from '../../payments/start/manage-payment-links.ts'
 import { type LinkTerms, linkStatus, type PaymentLink } from '../../payments/state/payment-link.ts'
@@ -22,8 +22,8 @@ const KNOWN_CHANGES = knownFields(LinkChanges)
 const Named = Type.Object({ id: Type.String({ description: 'The `lnk_` id.' }) })
 
 /** Reusable payment links. The dashboard has the same routes. */
-export function linkRoutes(app: App, parts: CreateDependencies & { links: Links }): void {
-  const { database, links } = parts
+export function linkRoutes(app: App, deps: CreateDeps & { links: Links }): void {
+  const { database, links } = deps
   const tags = ['Links']
 
   app.post(
@@ -53,8 +53,8 @@ export function linkRoutes(app: App, parts: CreateDependencies & { links: Links 
     async (request, reply) => {
       const body = readBody<LinkRequest>(request, KNOWN)
       const call = { endpoint: 'links', reference: undefined, idempotency: readIdempotencyKey(request) }
-      const { answer, replayed } = await withIdempotencyKey(parts, request.caller, call, async (context) =>
-        linkView(await createLink(parts, request.caller, termsOf(body), body.expiresIn ?? null, context), links),
+      const { answer, replayed } = await withIdempotencyKey(deps, request.caller, call, async (context) =>
+        linkView(await createLink(deps, request.caller, termsOf(body), body.expiresIn ?? null, context), links),
       )
       if (replayed) reply.header('idempotent-replayed', 'true')
       return reply.code(201).header('location', answer.url).send({ data: answer })
@@ -116,7 +116,7 @@ export function linkRoutes(app: App, parts: CreateDependencies & { links: Links 
     },
     async (request) => {
       const body = readBody<LinkChanges>(request, KNOWN_CHANGES)
-      return { data: linkView(await changeLink(parts, request.caller, idIn(request.params), changesOf(body)), links) }
+      return { data: linkView(await changeLink(deps, request.caller, idIn(request.params), changesOf(body)), links) }
     },
   )
 }

@@ -1,6 +1,6 @@
 import { parseId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
-import type { PaymentDependencies } from '../../payments/dependencies.ts'
+import type { PaymentDeps } from '../../payments/deps.ts'
 import { noticeKeysCache } from '../../payments/settle/read-notice-keys.ts'
 import { processNotice, receiveNotice, scheduleCheckForHint } from '../../payments/settle/receive-notice.ts'
 import { MAX_NOTICE_BYTES } from '../../payments/state/notice.ts'
@@ -17,10 +17,10 @@ const READ_AGAIN = { perSecond: 1, burst: 10 }
  */
 export function noticeRoutes(
   app: App,
-  parts: PaymentDependencies & { limits: Limits; onForged(): void; track(work: Promise<void>): void },
+  deps: PaymentDeps & { limits: Limits; onForged(): void; track(work: Promise<void>): void },
 ): void {
-  const { limits } = parts
-  const keys = noticeKeysCache(parts)
+  const { limits } = deps
+  const keys = noticeKeysCache(deps)
   const readAgain = new RateLimiter(READ_AGAIN)
   app.removeAllContentTypeParsers()
   // The signature covers the raw bytes, so the content type is ignored.
@@ -39,7 +39,7 @@ export function noticeRoutes(
       )
       const owner = { merchantId, mode } as const
       const received = await receiveNotice(
-        parts,
+        deps,
         owner,
         provider,
         { body, headers },
@@ -52,19 +52,19 @@ export function noticeRoutes(
       )
       if (received.kind === 'not found') throw noProviderAccount()
       if (received.kind === 'forged') {
-        parts.onForged()
+        deps.onForged()
         limits.forgedNotice(request, merchantId)
         throw new Problem('invalid_credentials', 'The signature of this notice is not valid.')
       }
       if (received.kind === 'hint') {
         limits.unsignedNotice(request, merchantId)
-        await scheduleCheckForHint(parts, received.scope, provider, received.reference)
+        await scheduleCheckForHint(deps, received.scope, provider, received.reference)
         return { data: { received: true } }
       }
       if (received.isNew) {
-        parts.track(
-          processNotice(parts, received.notice).catch((err) =>
-            parts.log.warn({ err, noticeId: received.notice.id }, 'processing a notice failed; retrying'),
+        deps.track(
+          processNotice(deps, received.notice).catch((err) =>
+            deps.log.warn({ err, noticeId: received.notice.id }, 'processing a notice failed; retrying'),
           ),
         )
       }

@@ -2,7 +2,7 @@ import type { Database } from '../../database/database.ts'
 import type { PaymentId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Scope } from '../../kernel/scope.ts'
-import type { PaymentDependencies } from '../../payments/dependencies.ts'
+import type { PaymentDeps } from '../../payments/deps.ts'
 import { type PaymentView, viewOf } from '../../payments/payment-view.ts'
 import { cancelPayment } from '../../payments/settle/cancel-payment.ts'
 import type { Payment } from '../../payments/state/payment.ts'
@@ -28,8 +28,8 @@ interface Page {
 }
 
 /** One payment. The dashboard has the same routes. */
-export function paymentRoutes(app: App, parts: PaymentDependencies): void {
-  const { database, links } = parts
+export function paymentRoutes(app: App, deps: PaymentDeps): void {
+  const { database, links } = deps
 
   async function view(state: PaymentState): Promise<PaymentView> {
     const refunds = await refundsOfAll(database, [state])
@@ -73,7 +73,7 @@ export function paymentRoutes(app: App, parts: PaymentDependencies): void {
     },
     async (request) => {
       const { payment } = await ownPayment(database, request.caller, request.params.reference)
-      return { data: await view(await cancelPayment(parts, payment.id)) }
+      return { data: await view(await cancelPayment(deps, payment.id)) }
     },
   )
 
@@ -98,8 +98,8 @@ export function paymentRoutes(app: App, parts: PaymentDependencies): void {
 }
 
 /** The routes that only the API has: the dashboard lists payments by more criteria. */
-export function paymentListRoutes(app: App, parts: PaymentDependencies): void {
-  const { database, links, secrets, clock } = parts
+export function paymentListRoutes(app: App, deps: PaymentDeps): void {
+  const { database, links, secrets, clock } = deps
 
   app.get(
     '/payments',

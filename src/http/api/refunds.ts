@@ -1,7 +1,7 @@
 import { parseId, type RefundId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Caller } from '../../merchants/merchant.ts'
-import type { PaymentDependencies } from '../../payments/dependencies.ts'
+import type { PaymentDeps } from '../../payments/deps.ts'
 import { refundAccountOf } from '../../payments/refunds/refund-account.ts'
 import { refundPayment } from '../../payments/refunds/refund-payment.ts'
 import { retryRefund } from '../../payments/refunds/retry-refund.ts'
@@ -30,8 +30,8 @@ import { ownPayment } from './payments.ts'
 const REFUND_FIELDS: KnownFields = { ...knownFields(RefundRequest), isExact: ({ amount }) => amount == null }
 const RETRY_FIELDS = knownFields(RefundRetry)
 
-export function refundRoutes(app: App, parts: PaymentDependencies): void {
-  const { database } = parts
+export function refundRoutes(app: App, deps: PaymentDeps): void {
+  const { database } = deps
 
   app.post(
     '/payments/:reference/refunds',
@@ -82,9 +82,9 @@ export function refundRoutes(app: App, parts: PaymentDependencies): void {
         mayRepeat: allowDuplicate ?? (idempotency !== undefined && !limitRefunds),
         limit: limitRefunds,
       }
-      const { answer, replayed } = await withIdempotencyKey(parts, request.caller, call, async ({ reference }) =>
+      const { answer, replayed } = await withIdempotencyKey(deps, request.caller, call, async ({ reference }) =>
         refundView(
-          await refundPayment(parts, request.caller.actor, payment.id, { ...wanted, callReference: reference }),
+          await refundPayment(deps, request.caller.actor, payment.id, { ...wanted, callReference: reference }),
         ),
       )
       if (!replayed) return reply.code(201).send({ data: answer })
@@ -150,7 +150,7 @@ export function refundRoutes(app: App, parts: PaymentDependencies): void {
       const refund = await ownRefund(caller, params.id)
       if (!account) throw incompleteAccount()
       const limit = caller.limitRefunds
-      return { data: refundView(await retryRefund(parts, caller.actor, refund, { account, limit })) }
+      return { data: refundView(await retryRefund(deps, caller.actor, refund, { account, limit })) }
     },
   )
 
@@ -173,7 +173,7 @@ export function refundRoutes(app: App, parts: PaymentDependencies): void {
       const wanted = request.query.attempt
       const attempt = attempts.find(({ id }) => id === wanted)
       if (wanted !== undefined && !attempt) throw new Problem('not_found', 'This payment has no attempt with this id.')
-      return { data: await refundAccountOf(parts, payment.id, attempt?.id) }
+      return { data: await refundAccountOf(deps, payment.id, attempt?.id) }
     },
   )
 

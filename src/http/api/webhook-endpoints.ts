@@ -37,8 +37,8 @@ const KNOWN = knownFields(EndpointRequest)
 const HOUR_MS = 3_600_000
 
 /** Webhook endpoints of a merchant, in addition to each payment's own `webhook`. A secret is shown once, when it is created. */
-export function webhookEndpointRoutes(app: App, parts: DeliveryDependencies): void {
-  const { database, clock } = parts
+export function webhookEndpointRoutes(app: App, deps: DeliveryDependencies): void {
+  const { database, clock } = deps
   const tags = ['Webhooks']
   const previousValidUntil = () => new Date(clock.now().getTime() + ROTATION_HOURS * HOUR_MS).toISOString()
 
@@ -68,10 +68,10 @@ export function webhookEndpointRoutes(app: App, parts: DeliveryDependencies): vo
       },
     },
     async (request, reply) => {
-      const { url, events, enabled } = readBody<EndpointRequest>(request, KNOWN, parts.allowPrivate)
+      const { url, events, enabled } = readBody<EndpointRequest>(request, KNOWN, deps.allowPrivate)
       const { caller } = request
       const wanted = { url, events: events ?? [], enabled: enabled ?? true }
-      const { endpoint, secret } = await createEndpoint(parts, caller.actor, caller, wanted)
+      const { endpoint, secret } = await createEndpoint(deps, caller.actor, caller, wanted)
       return reply.code(201).send({ data: { ...endpointView(endpoint), secret } })
     },
   )
@@ -90,14 +90,14 @@ export function webhookEndpointRoutes(app: App, parts: DeliveryDependencies): vo
       },
     },
     async (request) => {
-      const { url, events, enabled } = readBody<EndpointChanges>(request, KNOWN, parts.allowPrivate)
+      const { url, events, enabled } = readBody<EndpointChanges>(request, KNOWN, deps.allowPrivate)
       const { caller, params } = request
       const changes = {
         ...(url && { url }),
         ...(events && { events }),
         ...(typeof enabled === 'boolean' && { enabled }),
       }
-      return { data: endpointView(await changeEndpoint(parts, caller.actor, caller, idIn(params), changes)) }
+      return { data: endpointView(await changeEndpoint(deps, caller.actor, caller, idIn(params), changes)) }
     },
   )
 
@@ -113,7 +113,7 @@ export function webhookEndpointRoutes(app: App, parts: DeliveryDependencies): vo
       },
     },
     async ({ caller, params }) => ({
-      data: endpointView(await deleteEndpoint(parts, caller.actor, caller, idIn(params))),
+      data: endpointView(await deleteEndpoint(deps, caller.actor, caller, idIn(params))),
     }),
   )
 
@@ -131,7 +131,7 @@ export function webhookEndpointRoutes(app: App, parts: DeliveryDependencies): vo
     },
     async ({ caller, params }) => ({
       data: {
-        secret: await rotateEndpointSecret(parts, caller.actor, caller, idIn(params)),
+        secret: await rotateEndpointSecret(deps, caller.actor, caller, idIn(params)),
         previousValidUntil: previousValidUntil(),
       },
     }),
@@ -154,8 +154,8 @@ export function webhookEndpointRoutes(app: App, parts: DeliveryDependencies): vo
       const endpoint = await findEndpoint(database, caller, id)
       const sealed = endpoint && (await findEndpointSecret(database, id))
       if (!endpoint || !sealed) throw unknownEndpoint()
-      const secret = parts.secrets.open(sealed, endpointSecretContext(id))
-      return { data: testView(await tryEndpoint(parts, { ...endpoint, place: caller.place, secret })) }
+      const secret = deps.secrets.open(sealed, endpointSecretContext(id))
+      return { data: testView(await tryEndpoint(deps, { ...endpoint, place: caller.place, secret })) }
     },
   )
 
@@ -172,7 +172,7 @@ export function webhookEndpointRoutes(app: App, parts: DeliveryDependencies): vo
     },
     async ({ caller }) => ({
       data: {
-        secret: await rotateDefaultSecret(parts, caller.actor, caller),
+        secret: await rotateDefaultSecret(deps, caller.actor, caller),
         previousValidUntil: previousValidUntil(),
       },
     }),

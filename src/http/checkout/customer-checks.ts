@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AttemptId } from '../../kernel/ids.ts'
-import type { PaymentDependencies } from '../../payments/dependencies.ts'
+import type { PaymentDeps } from '../../payments/deps.ts'
 import { checkAttempt } from '../../payments/settle/settle-attempt.ts'
 import type { Attempt } from '../../payments/state/attempt.ts'
 import type { PaymentState } from '../../payments/state/payment-state.ts'
@@ -18,8 +18,8 @@ export interface CustomerChecks {
 /** After it the page is shown without the provider's answer, which is applied when it comes. */
 const TIMEOUT_MS = 4_000
 
-export function customerChecks(parts: PaymentDependencies): CustomerChecks {
-  const { database, log } = parts
+export function customerChecks(deps: PaymentDeps): CustomerChecks {
+  const { database, log } = deps
 
   async function afterReturn(id: AttemptId): Promise<PaymentState | undefined> {
     const found = await findStateByAttempt(database, id)
@@ -39,7 +39,7 @@ export function customerChecks(parts: PaymentDependencies): CustomerChecks {
   /** Undefined if the check takes too long or fails. */
   async function inTime(attempt: Attempt): Promise<PaymentState | undefined> {
     const isOver = new AbortController()
-    const checked = checkAttempt(parts, attempt, { source: 'return' }).catch((err) => {
+    const checked = checkAttempt(deps, attempt, { source: 'return' }).catch((err) => {
       log.warn(
         { err, attemptId: attempt.id },
         'checking the provider for a waiting customer failed; the worker retries',

@@ -9,7 +9,7 @@ import { findLinkByCode } from '../../payments/store/payment-links.ts'
 import type { App } from '../server/framework.ts'
 import { EMPTY, type FieldMistake, type LinkValues, readLinkForm, valuesIn } from './link-form.ts'
 import { type LinkVisit, linkEndedPage, linkPage } from './link-page.ts'
-import { isCrossSite, NO_STORE, type PageParts, SHORT_CODE, sendUnknownPayment } from './page-routes.ts'
+import { type CheckoutDeps, isCrossSite, NO_STORE, SHORT_CODE, sendUnknownPayment } from './page-routes.ts'
 import { sendPage } from './send-page.ts'
 import { languageFor } from './texts/texts.ts'
 
@@ -20,12 +20,12 @@ const FORM = 'link page form'
 const KEY = /^[\w-]{16}$/
 
 /** The pages of reusable links, beside the payment pages: they share limits, error pages and the parser of forms. */
-export function linkPageRoutes(app: App, parts: PageParts & { paymentBatch: PaymentBatch }): void {
-  const { database, links, limits, documents, secrets } = parts
+export function linkPageRoutes(app: App, deps: CheckoutDeps & { paymentBatch: PaymentBatch }): void {
+  const { database, links, limits, documents, secrets } = deps
 
   app.get('/l/:code', HIDDEN, async (request: LinkRequest, reply) => {
     const visit = await visitOf(request)
-    if (!visit) return sendUnknownPayment(request, reply, parts)
+    if (!visit) return sendUnknownPayment(request, reply, deps)
     const status = linkStatus(visit.link)
     if (status !== 'active') return sendPage(request, reply, 410, linkEndedPage(documents, visit, status))
     return sendForm(request, reply, visit, 200)
@@ -33,7 +33,7 @@ export function linkPageRoutes(app: App, parts: PageParts & { paymentBatch: Paym
 
   app.post('/l/:code', HIDDEN, async (request: LinkRequest, reply) => {
     const visit = await visitOf(request)
-    if (!visit) return sendUnknownPayment(request, reply, parts)
+    if (!visit) return sendUnknownPayment(request, reply, deps)
     const { link } = visit
     const status = linkStatus(link)
     if (status !== 'active') return sendPage(request, reply, 410, linkEndedPage(documents, visit, status))
@@ -46,7 +46,7 @@ export function linkPageRoutes(app: App, parts: PageParts & { paymentBatch: Paym
     if (!form) return sendForm(request, reply, visit, 422, values, mistakes)
     limits.linkPayment(request, link.id)
     try {
-      const { id } = await payLink(parts, link, { ...form, key })
+      const { id } = await payLink(deps, link, { ...form, key })
       // Relative: form-action allows our own origin only, and PUBLIC_URL may have another name for it.
       return reply.headers(NO_STORE).redirect(`../pay/${id}${visit.query}`, 303)
     } catch (error) {
@@ -57,7 +57,7 @@ export function linkPageRoutes(app: App, parts: PageParts & { paymentBatch: Paym
 
   async function visitOf({ params, query, headers }: LinkRequest): Promise<LinkVisit | undefined> {
     const link = SHORT_CODE.test(params.code) ? await findLinkByCode(database, params.code) : undefined
-    const branding = link && (await parts.findBranding(link))
+    const branding = link && (await deps.findBranding(link))
     if (!link || !branding || branding.suspended) return undefined
     const asked = typeof query.lang === 'string' ? parseLanguage(query.lang.slice(0, 2).toLowerCase()) : undefined
     const language = languageFor(asked, branding.brand.language, headers['accept-language'])

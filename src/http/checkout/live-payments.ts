@@ -29,7 +29,7 @@ export interface LivePayments {
   stop(): void
 }
 
-export interface LiveParts {
+interface Deps {
   database: Database
   log: Logger
   heartbeatMs?: number
@@ -55,7 +55,7 @@ const HEADERS = {
   'x-accel-buffering': 'no',
 }
 
-export function livePayments({ database, log, ...options }: LiveParts): LivePayments {
+export function livePayments({ database, log, ...options }: Deps): LivePayments {
   const { heartbeatMs = HEARTBEAT_MS, maxStreams = MAX_STREAMS } = options
   // By payment id: its UUID alone would also match an id with another place.
   const followed = new Map<string, Followed>()

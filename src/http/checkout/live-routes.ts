@@ -5,7 +5,7 @@ import type { App } from '../server/framework.ts'
 import type { Limits } from '../server/limits.ts'
 import type { LivePayments } from './live-payments.ts'
 
-interface Parts {
+interface Deps {
   live: LivePayments
   limits: Limits
   /** The payment of the id in a page's URL; undefined if the id is invalid. */
@@ -16,7 +16,7 @@ interface Parts {
  * Endpoints for live updates of an open payment page: an SSE stream, and polling as the fallback. Both only say that
  * something changed.
  */
-export function liveRoutes(app: App, { live, limits, paymentIdOf }: Parts): void {
+export function liveRoutes(app: App, { live, limits, paymentIdOf }: Deps): void {
   app.addHook('onRequest', async (request) => {
     limits.status(request)
     limits.beforeLink(request)

@@ -6,7 +6,7 @@ import { Problem } from '../../kernel/problem.ts'
 import { isStorable } from '../../kernel/storable-text.ts'
 import { allowsOrigin, parseLanguage } from '../../merchants/branding.ts'
 import type { FindBranding } from '../../merchants/branding-cache.ts'
-import type { PaymentDependencies } from '../../payments/dependencies.ts'
+import type { PaymentDeps } from '../../payments/deps.ts'
 import { cancelPayment } from '../../payments/settle/cancel-payment.ts'
 import { type PageChoice, payOnPage } from '../../payments/start/pay-on-page.ts'
 import type { Attempt } from '../../payments/state/attempt.ts'
@@ -34,7 +34,7 @@ import { type FoundPage, hasValidToken, pageReader, withoutSavedCards } from './
 import { CHANNEL, type MethodName } from './screen.ts'
 import { sendPage } from './send-page.ts'
 
-export type PageParts = PaymentDependencies & {
+export type CheckoutDeps = PaymentDeps & {
   limits: Limits
   documents: Documents
   findBranding: FindBranding
@@ -47,10 +47,10 @@ const FORM_LIMIT = 4 * 1024
 const HIDDEN = { schema: { hide: true } }
 
 /** The hosted payment page. Every error is answered with an HTML page, because customers see it. */
-export function pageRoutes(app: App, parts: PageParts): void {
-  const { database, links, limits, log, documents } = parts
-  const pages = pageReader(parts)
-  const checks = customerChecks(parts)
+export function pageRoutes(app: App, deps: CheckoutDeps): void {
+  const { database, links, limits, log, documents } = deps
+  const pages = pageReader(deps)
+  const checks = customerChecks(deps)
 
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
@@ -71,18 +71,18 @@ export function pageRoutes(app: App, parts: PageParts): void {
   })
 
   app.get('/pay/:id', HIDDEN, async (request: PageRequest, reply) => {
-    const address = pageOf(parts, request.params.id)
+    const address = pageOf(deps, request.params.id)
     const found = address && (await pages.read(address))
-    if (!found) return sendUnknownPayment(request, reply, parts)
+    if (!found) return sendUnknownPayment(request, reply, deps)
     return answer(request, reply, 200, await pages.show(found))
   })
 
   app.post('/pay/:id', HIDDEN, async (request: PageRequest, reply) => {
-    const address = pageOf(parts, request.params.id)
+    const address = pageOf(deps, request.params.id)
     const found = address && (await pages.read(address))
-    if (!found) return sendUnknownPayment(request, reply, parts)
+    if (!found) return sendUnknownPayment(request, reply, deps)
     const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
-    if (isCrossSite(request, links.payment(address.id)) || !hasValidToken(parts, address.id, form.get('token') ?? ''))
+    if (isCrossSite(request, links.payment(address.id)) || !hasValidToken(deps, address.id, form.get('token') ?? ''))
       return answer(request, reply, 403, await pages.show(found))
     if (form.get('action') === 'cancel' && !address.mayCancel)
       return answer(request, reply, 403, await pages.show(found))
@@ -113,10 +113,10 @@ export function pageRoutes(app: App, parts: PageParts): void {
           ...(action === 'new-account' && { newAccount: true }),
           byReference,
         }
-        return { state: await payOnPage(parts, payment, choice) }
+        return { state: await payOnPage(deps, payment, choice) }
       }
       if (action === 'cancel') {
-        await cancelPayment(parts, payment.id)
+        await cancelPayment(deps, payment.id)
         return { leave: true }
       }
       if (action === 'check') {
@@ -174,14 +174,14 @@ export function pageRoutes(app: App, parts: PageParts): void {
   app.get<{ Params: { code: string } }>('/s/:code', HIDDEN, async (request, reply) => {
     const { code } = request.params
     const id = SHORT_CODE.test(code) ? await findPaymentIdByShortCode(database, code) : undefined
-    if (!id) return sendUnknownPayment(request, reply, parts)
+    if (!id) return sendUnknownPayment(request, reply, deps)
     return reply.headers(NO_STORE).redirect(links.payment(id), 302)
   })
 
   /** The QR code of a short link. It needs no lookup, because it only encodes its own URL. */
   app.get<{ Params: { code: string } }>('/s/:code/qr.svg', HIDDEN, async (request, reply) => {
     const { code } = request.params
-    if (!SHORT_CODE.test(code)) return sendUnknownPayment(request, reply, parts)
+    if (!SHORT_CODE.test(code)) return sendUnknownPayment(request, reply, deps)
     return reply
       .headers({ 'content-type': 'image/svg+xml', 'cache-control': 'private, max-age=86400' })
       .send(renderSVG(links.short(code), { border: 1 }))
@@ -194,13 +194,13 @@ export function pageRoutes(app: App, parts: PageParts): void {
   app.get<{ Params: { attempt: string } }>('/return/:attempt', HIDDEN, async (request, reply) => {
     const id = parseId('attempt', request.params.attempt)
     const state = id && (await checks.afterReturn(id))
-    if (!state) return sendUnknownPayment(request, reply, parts)
+    if (!state) return sendUnknownPayment(request, reply, deps)
     const { payment } = state
     const isOver = payment.status !== 'pending'
     const byReference = state.attempts.some((attempt) => attempt.id === id && attempt.byReference)
     const page = isOver ? links.payment(payment.id) : embedPage(payment.id, byReference)
     const onwards = (isOver ? returnAddress(payment) : undefined) ?? `${page}${isOver ? '?back=1' : ''}`
-    const branding = request.headers['sec-fetch-dest'] === 'iframe' ? await parts.findBranding(payment) : undefined
+    const branding = request.headers['sec-fetch-dest'] === 'iframe' ? await deps.findBranding(payment) : undefined
     if (!branding) return reply.headers(NO_STORE).redirect(onwards, 302)
     const acceptLanguage = request.headers['accept-language']
     return sendPage(request, reply, 200, framedReturnPage(documents, { onwards, branding, acceptLanguage }))
@@ -212,7 +212,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
    */
   function embedPage(id: PaymentId, byReference: boolean): string {
     const embed = byReference ? embedId : returnEmbedId
-    return new URL(embed(parts.secrets, id, parts.clock.now()), links.payment(id)).href
+    return new URL(embed(deps.secrets, id, deps.clock.now()), links.payment(id)).href
   }
 }
 

@@ -7,7 +7,7 @@ import { Problem } from '../../kernel/problem.ts'
 import { pooledRandomBytes } from '../../kernel/random.ts'
 import type { Branding } from '../../merchants/branding.ts'
 import type { FindBranding } from '../../merchants/branding-cache.ts'
-import type { PaymentDependencies } from '../../payments/dependencies.ts'
+import type { PaymentDeps } from '../../payments/deps.ts'
 import type { Attempt } from '../../payments/state/attempt.ts'
 import type { Payment } from '../../payments/state/payment.ts'
 import { linkStatus } from '../../payments/state/payment-link.ts'
@@ -39,9 +39,9 @@ export interface PageReader {
 }
 
 export function pageReader(
-  parts: PaymentDependencies & { findBranding: FindBranding; integrationCache: IntegrationCache },
+  deps: PaymentDeps & { findBranding: FindBranding; integrationCache: IntegrationCache },
 ): PageReader {
-  const { database, clock, links, providers, secrets, findBranding, integrationCache } = parts
+  const { database, clock, links, providers, secrets, findBranding, integrationCache } = deps
   const readPayment = batch<PaymentId, PaymentOnPage | undefined>({
     name: 'read pages',
     write: async (ids) => {
@@ -149,10 +149,6 @@ const NO_CHOICES: MethodChoices = { methods: [], cards: [], asksToSave: false }
 const FORM = 'payment page form'
 
 /** CSRF protection: whether the form comes from our own page of this payment. */
-export function hasValidToken(
-  { secrets }: Pick<PaymentDependencies, 'secrets'>,
-  id: PaymentId,
-  token: string,
-): boolean {
+export function hasValidToken({ secrets }: Pick<PaymentDeps, 'secrets'>, id: PaymentId, token: string): boolean {
   return secrets.verify(token, id, FORM)
 }

@@ -20,7 +20,7 @@ import type { Documents } from './document.ts'
 import { embedId, readWidgetToken, tokenEmbedId } from './embed.ts'
 import { sendUnknownPayment } from './page-routes.ts'
 
-interface Parts {
+interface Deps {
   database: Database
   secrets: SecretBox
   clock: Clock
@@ -32,9 +32,9 @@ interface Parts {
 }
 
 /** The widget's scripts, and the URL that its frame opens first. */
-export async function widgetRoutes(app: App, parts: Parts): Promise<void> {
-  await serveScripts(app, parts.assets)
-  await app.register(async (opening: App) => openingRoute(opening, parts))
+export async function widgetRoutes(app: App, deps: Deps): Promise<void> {
+  await serveScripts(app, deps.assets)
+  await app.register(async (opening: App) => openingRoute(opening, deps))
 }
 
 const FOR_EVERY_SITE = { 'access-control-allow-origin': '*', 'cross-origin-resource-policy': 'cross-origin' }
@@ -79,8 +79,8 @@ function hashOf(algorithm: 'sha256' | 'sha384', text: string): string {
  * Resolves a client-id and a reference to an embed id. Both are public, so the page behind it shows nothing private;
  * merchants in strict mode also require a widget token. Without `origin` it is the full page instead of a frame.
  */
-function openingRoute(app: App, parts: Parts): void {
-  const { database, secrets, clock, log, limits, findBranding } = parts
+function openingRoute(app: App, deps: Deps): void {
+  const { database, secrets, clock, log, limits, findBranding } = deps
   app.addHook('onRequest', async (request) => {
     limits.page(request)
     limits.beforeLink(request)
@@ -107,7 +107,7 @@ function openingRoute(app: App, parts: Parts): void {
       const reference = asked('reference')
       const state = shop && reference ? await findAllowed(shop, reference, asked('token')) : undefined
       if (!state) {
-        if (!isFramed) return sendUnknownPayment(request, reply, parts)
+        if (!isFramed) return sendUnknownPayment(request, reply, deps)
         limits.wrongLink(request)
         return sendError(reply, 404, 'not_found', shop && origin)
       }

@@ -1,6 +1,6 @@
 import { parseId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
-import type { MemberDependencies } from '../../members/dependencies.ts'
+import type { MemberDeps } from '../../members/deps.ts'
 import {
   addPasskey,
   changePassword,
@@ -29,12 +29,12 @@ import {
 import type { CookieJar } from './cookies.ts'
 import { signedIn } from './guard.ts'
 
-interface Parts extends MemberDependencies {
+interface Deps extends MemberDeps {
   cookies: CookieJar
 }
 
 /** The member's own sessions, password and second factors. */
-export function accountRoutes(app: App, deps: Parts): void {
+export function accountRoutes(app: App, deps: Deps): void {
   const { database, cookies } = deps
   const config = { access: 'signed-in' as const }
   const withStepUp = { ...config, stepUp: 'identity' as const }

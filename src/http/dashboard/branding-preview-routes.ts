@@ -19,14 +19,14 @@ const BRANDING = '/merchants/:merchant/branding'
 const AMOUNT = 1_250_000
 const HOUR_MS = 3_600_000
 
-interface Parts {
+interface Deps {
   database: Database
   clock: Clock
   documents: Documents
 }
 
 /** The payment page with a draft of the branding, for a frame of the dashboard, and the contrast of a colour. */
-export function brandingPreviewRoutes(app: App, { database, clock, documents }: Parts): void {
+export function brandingPreviewRoutes(app: App, { database, clock, documents }: Deps): void {
   const config = { access: 'settings' } as const
 
   app.get(`${BRANDING}/preview`, { config, schema: { querystring: BrandingDraft } }, async (request, reply) => {

@@ -1,5 +1,5 @@
 import { Problem } from '../../kernel/problem.ts'
-import type { PaymentDependencies } from '../../payments/dependencies.ts'
+import type { PaymentDeps } from '../../payments/deps.ts'
 import { listCustomers, summarizeCustomer } from '../../payments/store/customers.ts'
 import { listCards } from '../../payments/store/saved-cards.ts'
 import { eraseCustomer } from '../../payments/upkeep/erase-customer.ts'
@@ -16,7 +16,7 @@ const MAX_USER_IDS = 10
 const UNKNOWN = 'You have no payment or saved card of a customer with this e-mail address.'
 
 /** Customers, by the e-mail address of their payments. */
-export function customerRoutes(app: App, { database }: PaymentDependencies): void {
+export function customerRoutes(app: App, { database }: PaymentDeps): void {
   const config = { access: 'read' } as const
 
   app.get(

@@ -50,7 +50,7 @@ declare module 'fastify' {
 /** Refusals by role that are written to the audit log, per member. A script must not fill it. */
 const WRITTEN_REFUSALS = { perSecond: 0.1, burst: 20 }
 
-interface GuardParts {
+interface Deps {
   database: Database
   limits: Limits
   cookies: CookieJar
@@ -59,7 +59,7 @@ interface GuardParts {
 }
 
 /** Adds the only access control of the dashboard. An endpoint without a declared access fails at start. */
-export function guardRoutes(app: App, parts: GuardParts): void {
+export function guardRoutes(app: App, deps: Deps): void {
   app.decorateRequest('visit')
   app.decorateRequest('session')
   app.decorateRequest('membership')
@@ -70,10 +70,10 @@ export function guardRoutes(app: App, parts: GuardParts): void {
       throw new Error(`${route.url}: the permission ${access} needs /merchants/:merchant in the path`)
     route.schema = { ...route.schema, hide: true } // not part of the merchants' API
   })
-  app.addHook('onRequest', (request, reply) => guard(parts, request, reply))
+  app.addHook('onRequest', (request, reply) => guard(deps, request, reply))
   // Again after the body has arrived: it may take 30 s, and session, role or step-up may be gone meanwhile.
   app.addHook('preValidation', async (request) => {
-    if (request.session && request.method !== 'GET' && request.method !== 'HEAD') await admit(parts, request)
+    if (request.session && request.method !== 'GET' && request.method !== 'HEAD') await admit(deps, request)
   })
 
   const written = new RateLimiter(WRITTEN_REFUSALS)
@@ -82,20 +82,20 @@ export function guardRoutes(app: App, parts: GuardParts): void {
     if (!session || (error as Partial<Problem>).code !== 'forbidden' || !written.take(session.member.id).allowed) return
     const merchantId = parseId('merchant', (params as { merchant?: string }).merchant ?? '') ?? null
     const entry = { actor: signedIn(request).actor, act: 'request.refused', subject: `${method} ${routeOptions.url}` }
-    parts.later(() => parts.database.transaction((tx) => recordAct(tx, { ...entry, merchantId })))
+    deps.later(() => deps.database.transaction((tx) => recordAct(tx, { ...entry, merchantId })))
   })
 }
 
-async function guard(parts: GuardParts, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+async function guard(deps: Deps, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   reply.headers({ 'cache-control': 'no-store', 'cross-origin-resource-policy': 'same-origin' })
-  refuseCrossSite(request, new URL(parts.baseUrl()).origin)
+  refuseCrossSite(request, new URL(deps.baseUrl()).origin)
   const userAgent = request.headers['user-agent'] ?? ''
-  request.visit = { address: request.ip, userAgent, device: parts.cookies.read(request, 'device') }
-  await admit(parts, request)
+  request.visit = { address: request.ip, userAgent, device: deps.cookies.read(request, 'device') }
+  await admit(deps, request)
 }
 
 /** Reads the session and checks it against the declared access of the endpoint. */
-async function admit({ database, limits, cookies }: GuardParts, request: FastifyRequest): Promise<void> {
+async function admit({ database, limits, cookies }: Deps, request: FastifyRequest): Promise<void> {
   const { access = 'operator', stepUp } = request.routeOptions.config
   const token = cookies.read(request, 'session')
   request.session = token === undefined ? undefined : await findSession(database, digestOf(token))

@@ -14,7 +14,7 @@ import type { App } from '../server/framework.ts'
 import { inMerchant, scopeOf } from './guard.ts'
 import { OF_MERCHANT } from './shared-routes.ts'
 
-interface Parts {
+interface Deps {
   database: Database
   clock: Clock
   log: Logger
@@ -48,7 +48,7 @@ const MAX_CHANGES = 200
  * `GET …/changes`: one stream of server-sent events per tab. Each message names a payment that has changed; the page reads again what it
  * shows. `Last-Event-ID` gives what was missed while the browser reconnected, or `reset` if that is too much.
  */
-export function liveChangeRoutes(app: App, { database, clock, log, live }: Parts): void {
+export function liveChangeRoutes(app: App, { database, clock, log, live }: Deps): void {
   const followed = new Map<string, Followed>()
   let tabs = 0
   const tabsOf = new Map<MemberId | MerchantId, number>()

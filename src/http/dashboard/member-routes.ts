@@ -1,7 +1,7 @@
 import { listActs } from '../../events/audit-log-store.ts'
 import { type MemberId, parseId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
-import type { MemberDependencies } from '../../members/dependencies.ts'
+import type { MemberDeps } from '../../members/deps.ts'
 import { listInvitations } from '../../members/link-store.ts'
 import {
   changeRole,
@@ -29,7 +29,7 @@ import {
 import type { CookieJar } from './cookies.ts'
 import { inMerchant } from './guard.ts'
 
-interface Parts extends MemberDependencies {
+interface Deps extends MemberDeps {
   cookies: CookieJar
 }
 
@@ -37,7 +37,7 @@ const MERCHANT = '/merchants/:merchant'
 const DEFAULT_PAGE_SIZE = 50
 
 /** Members, roles, invitations, ownership and the audit log of a merchant. */
-export function memberRoutes(app: App, deps: Parts): void {
+export function memberRoutes(app: App, deps: Deps): void {
   const { database, cookies } = deps
   const config = { access: 'members' as const }
   const withStepUp = { ...config, stepUp: 'second-factor' as const }

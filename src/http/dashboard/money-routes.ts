@@ -1,6 +1,6 @@
 import { recordAct } from '../../events/audit-log-store.ts'
 import { updateRefundLimit } from '../../members/member-store.ts'
-import type { PaymentDependencies } from '../../payments/dependencies.ts'
+import type { PaymentDeps } from '../../payments/deps.ts'
 import { refundView } from '../../payments/state/refund.ts'
 import { listRefunds } from '../../payments/store/refunds.ts'
 import { listUnmatchedNotices } from '../../payments/store/unmatched.ts'
@@ -19,7 +19,7 @@ import {
 import { OF_MERCHANT } from './shared-routes.ts'
 
 /** Refunds, their limit, and unmatched notices. */
-export function moneyRoutes(app: App, { database }: PaymentDependencies): void {
+export function moneyRoutes(app: App, { database }: PaymentDeps): void {
   const config = { access: 'read' } as const
 
   app.get(

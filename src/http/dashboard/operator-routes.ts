@@ -6,7 +6,7 @@ import { createMerchant } from '../../integrations/create-merchant.ts'
 import { parseCountry } from '../../kernel/country.ts'
 import { type MerchantId, parseId } from '../../kernel/ids.ts'
 import { type Mistake, Problem, refuse } from '../../kernel/problem.ts'
-import type { MemberDependencies } from '../../members/dependencies.ts'
+import type { MemberDeps } from '../../members/deps.ts'
 import { hasSecondFactor, parseEmail } from '../../members/member.ts'
 import { listOperators } from '../../members/member-store.ts'
 import { listMerchantsWithOwners } from '../../members/merchant-list-store.ts'
@@ -36,7 +36,7 @@ const MAX_COUNTED = 1_000
 const PACKAGE = join(import.meta.dirname, '../../../package.json')
 
 /** All merchants and the state of the installation, for members with the operator flag. */
-export function operatorRoutes(app: App, deps: MemberDependencies): void {
+export function operatorRoutes(app: App, deps: MemberDeps): void {
   const { database } = deps
   const config = { access: 'operator' } as const
   const withStepUp = { ...config, stepUp: 'second-factor' } as const

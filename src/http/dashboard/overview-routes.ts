@@ -2,7 +2,7 @@ import { listEnabledIntegrations } from '../../integrations/integration-store.ts
 import { Problem } from '../../kernel/problem.ts'
 import { listCredentials } from '../../merchants/credential-store.ts'
 import { parseTimeZone } from '../../merchants/merchant.ts'
-import type { PaymentDependencies } from '../../payments/dependencies.ts'
+import type { PaymentDeps } from '../../payments/deps.ts'
 import { countAttention } from '../../payments/store/attention.ts'
 import { chartSums } from '../../payments/store/chart-sums.ts'
 import { isBehind } from '../../payments/store/rollups.ts'
@@ -25,7 +25,7 @@ const COUNT_LIMIT = 100
 const RECENT_MS = 2 * 60_000
 
 /** What the first screen of a merchant shows. */
-export function overviewRoutes(app: App, { database, clock, providers }: PaymentDependencies): void {
+export function overviewRoutes(app: App, { database, clock, providers }: PaymentDeps): void {
   const config = { access: 'read' as const }
 
   app.get(

@@ -1,5 +1,5 @@
 import { recordAct } from '../../events/audit-log-store.ts'
-import type { PaymentDependencies } from '../../payments/dependencies.ts'
+import type { PaymentDeps } from '../../payments/deps.ts'
 import { makeChecksDue } from '../../payments/store/attempts.ts'
 import { type ListedPayment, searchPayments } from '../../payments/store/payment-search.ts'
 import { deliveriesOfPayment, type ListedDelivery, listDeliveries } from '../../webhooks/delivery-list-store.ts'
@@ -16,8 +16,8 @@ export const DEFAULT_PAGE_SIZE = 50
 const MAX_DELIVERIES_OF_PAYMENT = 100
 
 /** The list of payments with its search box, and what the API has not: resync and deliveries. */
-export function paymentSearchRoutes(app: App, parts: PaymentDependencies): void {
-  const { database } = parts
+export function paymentSearchRoutes(app: App, deps: PaymentDeps): void {
+  const { database } = deps
   const config = { access: 'read' } as const
 
   app.get(

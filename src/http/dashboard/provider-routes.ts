@@ -5,14 +5,15 @@ import type { Currency } from '../../kernel/money.ts'
 import { findProvidersWithNotices } from '../../payments/store/notices.ts'
 import { PROVIDERS } from '../../providers/registry.ts'
 import type { App } from '../server/framework.ts'
+import type { DashboardDeps } from './deps.ts'
 import { feeText } from './fee-text.ts'
 import { inMerchant, scopeOf } from './guard.ts'
 import { ProviderOrder, ProvidersAnswer } from './providers-contract.ts'
-import { OF_MERCHANT, type SharedParts } from './shared-routes.ts'
+import { OF_MERCHANT } from './shared-routes.ts'
 
 /** All providers, with the merchant's integration of each, and their order. The shared routes set one up. */
-export function providerRoutes(app: App, parts: SharedParts): void {
-  const { database, secrets, providers, links, integrationCache } = parts
+export function providerRoutes(app: App, deps: DashboardDeps): void {
+  const { database, secrets, providers, links, integrationCache } = deps
   const config = { access: 'settings' } as const
 
   app.get(`${OF_MERCHANT}/providers`, { config, schema: { response: { 200: ProvidersAnswer } } }, async (request) => {
@@ -57,7 +58,7 @@ export function providerRoutes(app: App, parts: SharedParts): void {
     { config: { ...config, stepUp: 'second-factor in live mode' }, schema: { body: ProviderOrder } },
     async (request, reply) => {
       const scope = scopeOf(request)
-      await orderIntegrations(parts, inMerchant(request).actor, scope, request.body.providers)
+      await orderIntegrations(deps, inMerchant(request).actor, scope, request.body.providers)
       integrationCache.invalidate(scope.merchantId)
       return reply.code(204).send()
     },

@@ -1,31 +1,20 @@
 import type { FastifyRequest } from 'fastify'
 import { recordAct } from '../../events/audit-log-store.ts'
-import type { IntegrationCache } from '../../integrations/integration-cache.ts'
 import type { Money } from '../../kernel/money.ts'
-import type { PaymentDependencies } from '../../payments/dependencies.ts'
-import type { PaymentBatch } from '../../payments/start/create-payment.ts'
-import type { DeliveryDependencies } from '../../webhooks/delivery-loop.ts'
 import { cardRoutes } from '../api/cards.ts'
 import { checkoutRoutes } from '../api/checkouts.ts'
 import { disputeRoutes } from '../api/disputes.ts'
 import { eventRoutes } from '../api/events.ts'
-import { type ExportParts, exportRoutes } from '../api/exports.ts'
+import { exportRoutes } from '../api/exports.ts'
 import { integrationRoutes } from '../api/integrations.ts'
 import { linkRoutes } from '../api/links.ts'
 import { paymentRoutes } from '../api/payments.ts'
 import { refundRoutes } from '../api/refunds.ts'
 import { webhookEndpointRoutes } from '../api/webhook-endpoints.ts'
 import type { App } from '../server/framework.ts'
+import type { DashboardDeps } from './deps.ts'
 import { type Access, inMerchant, type StepUp, scopeOf } from './guard.ts'
 import { checkRefundAccount, checkRefundLimit } from './refund-limit.ts'
-
-export interface SharedParts
-  extends PaymentDependencies,
-    Pick<DeliveryDependencies, 'http' | 'allowPrivate'>,
-    Pick<ExportParts, 'exportSlots'> {
-  integrationCache: IntegrationCache
-  paymentBatch: PaymentBatch
-}
 
 interface Rule {
   access: Access
@@ -91,7 +80,7 @@ export function declareSharedAccess(app: App): void {
 }
 
 /** The routes of the merchants' API, for a signed-in member in place of a credential. */
-export function sharedRoutes(app: App, parts: SharedParts): void {
+export function sharedRoutes(app: App, deps: DashboardDeps): void {
   app.register(
     async (shared: App) => {
       shared.addHook('onRequest', async (request) => {
@@ -104,25 +93,25 @@ export function sharedRoutes(app: App, parts: SharedParts): void {
       // Before the answer is sent: an act that cannot be written is an error.
       shared.addHook('onSend', async (request, reply, payload) => {
         const { act } = request.routeOptions.config as { act?: string }
-        if (act && reply.statusCode < 300) await recordMembersAct(parts, request, act, String(payload))
+        if (act && reply.statusCode < 300) await recordMembersAct(deps, request, act, String(payload))
         return payload
       })
-      checkoutRoutes(shared, parts)
-      linkRoutes(shared, parts)
-      paymentRoutes(shared, parts)
-      refundRoutes(shared, parts)
-      disputeRoutes(shared, parts)
-      cardRoutes(shared, parts)
-      eventRoutes(shared, parts)
-      webhookEndpointRoutes(shared, parts)
-      integrationRoutes(shared, parts)
-      exportRoutes(shared, parts)
+      checkoutRoutes(shared, deps)
+      linkRoutes(shared, deps)
+      paymentRoutes(shared, deps)
+      refundRoutes(shared, deps)
+      disputeRoutes(shared, deps)
+      cardRoutes(shared, deps)
+      eventRoutes(shared, deps)
+      webhookEndpointRoutes(shared, deps)
+      integrationRoutes(shared, deps)
+      exportRoutes(shared, deps)
     },
     { prefix: OF_MERCHANT },
   )
 }
 
-async function recordMembersAct({ database }: SharedParts, request: FastifyRequest, act: string, body: string) {
+async function recordMembersAct({ database }: DashboardDeps, request: FastifyRequest, act: string, body: string) {
   const { actor, merchantId } = request.caller
   const { reference, id } = request.params as { reference?: string; id?: string }
   const created = act === 'payment.created' ? (JSON.parse(body) as { data: { id: string } }).data.id : undefined

@@ -7,7 +7,7 @@ import {
   readLink,
   resetPassword,
 } from '../../members/accept-link.ts'
-import type { MemberDependencies } from '../../members/dependencies.ts'
+import type { MemberDeps } from '../../members/deps.ts'
 import { parseEmail, type Session, secondFactorsOf } from '../../members/member.ts'
 import { requestReset } from '../../members/one-time-links.ts'
 import { permissionsOf } from '../../members/permissions.ts'
@@ -39,12 +39,12 @@ import {
 import type { CookieJar } from './cookies.ts'
 import { signedIn } from './guard.ts'
 
-interface Parts extends MemberDependencies {
+interface Deps extends MemberDeps {
   cookies: CookieJar
 }
 
 /** One-time links, sign-in, step-up and sign-out. */
-export function signInRoutes(app: App, deps: Parts): void {
+export function signInRoutes(app: App, deps: Deps): void {
   const { database, secrets, cookies } = deps
   const isPublic = { access: 'public' as const }
   const isHalfSignedIn = { access: 'half-signed-in' as const }

@@ -3,7 +3,7 @@ import type { Database } from '../../database/database.ts'
 import { type MemberId, parseId } from '../../kernel/ids.ts'
 import type { Money } from '../../kernel/money.ts'
 import { findMemberNames } from '../../members/member-store.ts'
-import type { PaymentDependencies } from '../../payments/dependencies.ts'
+import type { PaymentDeps } from '../../payments/deps.ts'
 import type { Refund } from '../../payments/state/refund.ts'
 import { type ListedReview, listReviews } from '../../payments/store/reviews.ts'
 import { FIRST_PAGE, listTransfers, type TransferCursor } from '../../payments/store/transfers.ts'
@@ -39,8 +39,8 @@ import {
 const MAX_REVIEWS_OF_PAYMENT = 100
 
 /** Money that does not add up: the list, and the three ways off it. Reviews of payments. */
-export function transferRoutes(app: App, parts: PaymentDependencies): void {
-  const { database } = parts
+export function transferRoutes(app: App, deps: PaymentDeps): void {
+  const { database } = deps
   const read = { access: 'read' } as const
   const change = { access: 'refunds' } as const
 
@@ -84,9 +84,9 @@ export function transferRoutes(app: App, parts: PaymentDependencies): void {
     { config: change, schema: { body: MatchTransfer, response: { 200: TransferResult } } },
     async (request) => {
       const by = handlingOf(request, request.body.note ?? null)
-      const name = await findTransfer(parts, by.scope, request.params.transfer)
+      const name = await findTransfer(deps, by.scope, request.params.transfer)
       const { payment } = await ownPayment(database, by.scope, request.body.payment)
-      const state = await matchTransfer(parts, by, name, payment.id, request.body.amount)
+      const state = await matchTransfer(deps, by, name, payment.id, request.body.amount)
       return { data: { state: 'matched', paymentStatus: state.payment.status, failure: null } }
     },
   )
@@ -98,13 +98,13 @@ export function transferRoutes(app: App, parts: PaymentDependencies): void {
       checkRefundAccount(request)
       const { amount, byHand, note } = request.body
       const by = { ...handlingOf(request, note), note }
-      const name = await findTransfer(parts, by.scope, request.params.transfer)
+      const name = await findTransfer(deps, by.scope, request.params.transfer)
       if (byHand) {
-        await closeTransfer(parts, by, name, 'returned_by_hand', amount)
+        await closeTransfer(deps, by, name, 'returned_by_hand', amount)
         return { data: { state: 'returned', paymentStatus: null, failure: null } }
       }
       return {
-        data: resultOf(await returnTransfer(parts, { ...by, account: bankAccountIn(request.body) }, name, amount)),
+        data: resultOf(await returnTransfer(deps, { ...by, account: bankAccountIn(request.body) }, name, amount)),
       }
     },
   )
@@ -115,7 +115,7 @@ export function transferRoutes(app: App, parts: PaymentDependencies): void {
     async (request) => {
       const { amount, note } = request.body
       const by = { ...handlingOf(request, note), note }
-      await closeTransfer(parts, by, await findTransfer(parts, by.scope, request.params.transfer), 'noted', amount)
+      await closeTransfer(deps, by, await findTransfer(deps, by.scope, request.params.transfer), 'noted', amount)
       return { data: { state: 'noted', paymentStatus: null, failure: null } }
     },
   )
@@ -138,7 +138,7 @@ export function transferRoutes(app: App, parts: PaymentDependencies): void {
       const { note } = request.body
       const by = { ...handlingOf(request, note), note }
       const { payment } = await ownPayment(database, by.scope, request.params.reference)
-      await reviewPayment(parts, by, payment.id)
+      await reviewPayment(deps, by, payment.id)
       return reply.code(204).send()
     },
   )

@@ -16,7 +16,7 @@ const STATUS_AGE_MS = 5_000
 /** A scrape does not wait longer for the database. */
 const STATUS_TIMEOUT_MS = 2_000
 
-export interface MetricsParts {
+export interface Deps {
   database: Database
   clock: Clock
   providers: Pick<Providers, 'breakers'>
@@ -33,7 +33,7 @@ export class Metrics {
   readonly wrongCredentials = counter(METRICS.wrongCredentials, this.#own)
   readonly forgedNotices = counter(METRICS.forgedNotices, this.#own)
 
-  constructor({ database, clock, providers, live }: MetricsParts) {
+  constructor({ database, clock, providers, live }: Deps) {
     collectDefaultMetrics({ register: this.#own })
     gauge(METRICS.liveStreams, this.#own, (streams) => streams.set(live.streams()))
     gauge(METRICS.databaseConnections, this.#own, (connections) => {

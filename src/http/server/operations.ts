@@ -3,7 +3,7 @@ import type { App } from './framework.ts'
 import type { Limits } from './limits.ts'
 import type { Metrics } from './metrics.ts'
 
-interface Parts {
+interface Deps {
   database: Database
   metrics: Metrics
   limits: Limits
@@ -11,7 +11,7 @@ interface Parts {
 }
 
 /** Liveness, readiness and metrics, for operators. */
-export function operationsRoutes(app: App, { database, metrics, limits, isStopping }: Parts): void {
+export function operationsRoutes(app: App, { database, metrics, limits, isStopping }: Deps): void {
   // Concurrent readiness checks share one ping.
   let asking: Promise<void> | undefined
   function ping(): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Connection, ListedDispute, ListedRefund, ReturnsAnswer } from '../../providers/provider.ts'
 import { callProvider } from '../call-provider.ts'
 import { changePayment } from '../change-payment.ts'
-import type { PaymentDependencies } from '../dependencies.ts'
+import type { PaymentDeps } from '../deps.ts'
 import { type Attempt, handleOf } from '../state/attempt.ts'
 import { type Dispute, disputeChange, withListed } from '../state/dispute.ts'
 import { chargebackId, matchLoss, matchRefund, whyExceeded } from '../state/match-returns.ts'
@@ -38,7 +38,7 @@ type Returns = Extract<ReturnsAnswer, { kind: 'returns' }>
  * Reconciliation of one attempt: lists the provider's refunds and disputes and records the missing ones. The provider is called outside a
  * transaction; the differences are written in one transaction, under the payment's lock.
  */
-export async function reconcileReturns(deps: PaymentDependencies, attempt: Attempt): Promise<Reconciled> {
+export async function reconcileReturns(deps: PaymentDeps, attempt: Attempt): Promise<Reconciled> {
   const transactionIds = await allTransactionsOf(deps.database, attempt.id)
   const list = async (provider: Connection) =>
     (await provider.listReturns?.(handleOf(attempt), transactionIds)) ?? ({ kind: 'unsupported' } as const)

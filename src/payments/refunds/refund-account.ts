@@ -2,7 +2,7 @@ import type { AttemptId, PaymentId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Bank, BanksAnswer } from '../../providers/provider.ts'
 import { askProvider } from '../call-provider.ts'
-import type { PaymentDependencies } from '../dependencies.ts'
+import type { PaymentDeps } from '../deps.ts'
 import type { Attempt } from '../state/attempt.ts'
 import { isWaitingForAccount } from '../state/refund.ts'
 import { findPaymentStateById } from '../store/payment-states.ts'
@@ -14,7 +14,7 @@ import { capabilitiesOf } from './refund-payment.ts'
  * the attempt whose money goes back, for money that did not pay the payment.
  */
 export async function refundAccountOf(
-  deps: PaymentDependencies,
+  deps: PaymentDeps,
   id: PaymentId,
   attemptId?: AttemptId,
 ): Promise<{ needed: boolean; provider: string; banks: Bank[] }> {
@@ -30,7 +30,7 @@ export async function refundAccountOf(
   return { needed, provider: name, banks: isAsked ? await listBanks(deps, attempt) : [] }
 }
 
-async function listBanks(deps: PaymentDependencies, attempt: Attempt): Promise<Bank[]> {
+async function listBanks(deps: PaymentDeps, attempt: Attempt): Promise<Bank[]> {
   const { answer } = await askProvider<BanksAnswer>(
     deps,
     attempt,

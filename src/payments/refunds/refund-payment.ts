@@ -3,11 +3,11 @@ import { actRecorded } from '../../events/audit-log-store.ts'
 import type { AttemptId, PaymentId } from '../../kernel/ids.ts'
 import { type Currency, type Money, money } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
-import { type AccountLimits, NO_LIMITS, type Started, startWithin } from '../../outbound/account-limits.ts'
+import { type AccountLimits, type ClaimedWork, NO_LIMITS, startWithin } from '../../outbound/account-limits.ts'
 import type { BankAccount, Capabilities, RefundOutcome } from '../../providers/provider.ts'
 import { callProvider } from '../call-provider.ts'
 import { changePayment, writeDecision } from '../change-payment.ts'
-import type { PaymentDependencies } from '../dependencies.ts'
+import type { PaymentDeps } from '../deps.ts'
 import { type Attempt, handleOf } from '../state/attempt.ts'
 import { type Review, returnedByHand } from '../state/open-money.ts'
 import { type Change, decide, type PaymentState } from '../state/payment-state.ts'
@@ -67,7 +67,7 @@ export interface RefundRequest {
  * repeated call finds the first refund and calls the provider only if it wins the lease; otherwise it returns the refund as it is.
  */
 export async function refundPayment(
-  deps: PaymentDependencies,
+  deps: PaymentDeps,
   actor: string,
   id: PaymentId,
   wanted: RefundRequest,
@@ -103,10 +103,7 @@ export async function refundPayment(
   return held ? sendRefund(deps, refund, held) : refund
 }
 
-export function capabilitiesOf(
-  { providers }: PaymentDependencies,
-  { provider }: Pick<Attempt, 'provider'>,
-): Capabilities {
+export function capabilitiesOf({ providers }: PaymentDeps, { provider }: Pick<Attempt, 'provider'>): Capabilities {
   const capabilities = providers.find(provider)?.capabilities
   if (!capabilities) throw new Problem('conflict', `The provider ${provider} is not known any more.`)
   return capabilities
@@ -121,7 +118,7 @@ export function returnedBefore(refunds: Refund[], reviews: Review[]): number {
 
 /** Writes a refund, which this process is about to send, and reserves its amount on the attempt. */
 export function writePending(
-  { tx, deps, before }: { tx: Writes; deps: PaymentDependencies; before: LockedPayment },
+  { tx, deps, before }: { tx: Writes; deps: PaymentDeps; before: LockedPayment },
   { callReference, account }: Pick<RefundRequest, 'callReference' | 'account'>,
   wanted: WantedRefund,
 ): { refund: Refund; lease: RefundLease } {
@@ -153,18 +150,14 @@ export function withRefunded(state: PaymentState, { attemptId, amount, counted }
   }
 }
 
-export async function sendDueRefunds(deps: PaymentDependencies, limit: number): Promise<number> {
+export async function sendDueRefunds(deps: PaymentDeps, limit: number): Promise<number> {
   const { claimed, done } = await startDueRefunds(deps, limit, NO_LIMITS)
   await done
   return claimed
 }
 
 /** Starts the work without waiting for the answers, within the rate limits of each provider account. */
-export async function startDueRefunds(
-  deps: PaymentDependencies,
-  limit: number,
-  limits: AccountLimits,
-): Promise<Started> {
+export async function startDueRefunds(deps: PaymentDeps, limit: number, limits: AccountLimits): Promise<ClaimedWork> {
   return startWithin(limits, await claimDueRefunds(deps.database, limit), {
     accountOf: ({ account }) => account,
     work: async ({ refund, lease }) => {
@@ -176,7 +169,7 @@ export async function startDueRefunds(
   })
 }
 
-export async function sendRefund(deps: PaymentDependencies, refund: Refund, lease: RefundLease): Promise<Refund> {
+export async function sendRefund(deps: PaymentDeps, refund: Refund, lease: RefundLease): Promise<Refund> {
   const attempt = await findAttempt(deps.database, refund.attemptId)
   if (!attempt) throw new Error(`attempt ${refund.attemptId} not found`)
   const others = (await refundsOf(deps.database, refund.paymentId)).filter(({ id }) => id !== refund.id)
@@ -212,7 +205,7 @@ const RENEW_EVERY_MS = 20_000
  * request, in several calls. Without the lease, two processes could both find none and refund twice.
  */
 async function underLease<T>(
-  { database, log }: PaymentDependencies,
+  { database, log }: PaymentDeps,
   { id: refundId }: Refund,
   first: RefundLease,
   work: (isLeaseHeld: () => boolean) => Promise<T>,
@@ -235,7 +228,7 @@ async function underLease<T>(
 }
 
 function recordOutcome(
-  deps: PaymentDependencies,
+  deps: PaymentDeps,
   wanted: Refund,
   { lease, outcome, sealed }: { lease: RefundLease; outcome: RefundOutcome; sealed: Buffer | null },
 ): Promise<Refund> {

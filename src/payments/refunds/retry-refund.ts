@@ -3,7 +3,7 @@ import { money } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { BankAccount } from '../../providers/provider.ts'
 import { changePayment } from '../change-payment.ts'
-import type { PaymentDependencies } from '../dependencies.ts'
+import type { PaymentDeps } from '../deps.ts'
 import { isWaitingForAccount, type Refund, refundSubject } from '../state/refund.ts'
 import { leaseRefund, lockRefund, saveRefundAccount, sealAccount } from '../store/refunds.ts'
 import { reviewsOf } from '../store/reviews.ts'
@@ -14,7 +14,7 @@ import { type RefundRequest, returnedBefore, sendRefund } from './refund-payment
  * decides where the money goes, so the limit of the member applies as to a new refund.
  */
 export async function retryRefund(
-  deps: PaymentDependencies,
+  deps: PaymentDeps,
   actor: string,
   { id, paymentId }: Refund,
   { account, limit }: { account: BankAccount; limit: RefundRequest['limit'] },

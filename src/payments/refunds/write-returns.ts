@@ -2,8 +2,8 @@ import type { Writes } from '../../database/database.ts'
 import type { EventType } from '../../events/event.ts'
 import { newId } from '../../kernel/ids.ts'
 import type { ListedDispute } from '../../providers/provider.ts'
-import { type ChangeDependencies, writeDecision } from '../change-payment.ts'
-import type { PaymentDependencies } from '../dependencies.ts'
+import { writeDecision } from '../change-payment.ts'
+import type { PaymentDeps } from '../deps.ts'
 import type { Attempt } from '../state/attempt.ts'
 import { type Dispute, disputeView } from '../state/dispute.ts'
 import { chargebackId, isChargebackOf, type OnRecord } from '../state/match-returns.ts'
@@ -17,7 +17,7 @@ import { refundChange, withRefund, withRefunded, withReturned } from './refund-p
 /** A locked payment, with the recorded refunds and disputes of one attempt. Each step changes it, and is written at the end. */
 export interface Reconciliation extends OnRecord {
   tx: Writes
-  deps: ChangeDependencies & Pick<PaymentDependencies, 'log'>
+  deps: Pick<PaymentDeps, 'clock' | 'links' | 'log'>
   state: LockedPayment
 }
 

@@ -1,10 +1,10 @@
 import type { PaymentId } from '../../kernel/ids.ts'
-import { type ChangeDependencies, changePayment, writeDecision } from '../change-payment.ts'
-import type { PaymentDependencies } from '../dependencies.ts'
+import { changePayment, writeDecision } from '../change-payment.ts'
+import type { PaymentDeps } from '../deps.ts'
 import { cancel, type PaymentState } from '../state/payment-state.ts'
 
 export function cancelPayment(
-  deps: ChangeDependencies & Pick<PaymentDependencies, 'database'>,
+  deps: Pick<PaymentDeps, 'database' | 'clock' | 'links'>,
   id: PaymentId,
 ): Promise<PaymentState> {
   return changePayment(deps, id, {

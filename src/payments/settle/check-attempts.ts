@@ -1,29 +1,25 @@
 import {
   type AccountLimits,
   accountKey,
+  type ClaimedWork,
   MAX_BACKGROUND_WAIT_MS,
   NO_LIMITS,
-  type Started,
   startWithin,
 } from '../../outbound/account-limits.ts'
-import type { PaymentDependencies } from '../dependencies.ts'
+import type { PaymentDeps } from '../deps.ts'
 import type { Attempt } from '../state/attempt.ts'
 import { claimDueChecks, postponeChecks, releaseCheck } from '../store/attempts.ts'
 import { checkAttempt } from './settle-attempt.ts'
 
 /** Checks attempts that are due by their check schedule, because notices can be lost. Returns how many. */
-export async function checkDueAttempts(deps: PaymentDependencies, limit: number): Promise<number> {
+export async function checkDueAttempts(deps: PaymentDeps, limit: number): Promise<number> {
   const { claimed, done } = await startDueChecks(deps, limit, NO_LIMITS)
   await done
   return claimed
 }
 
 /** Starts the work without waiting for the answers, within the rate limits of each provider account. */
-export async function startDueChecks(
-  deps: PaymentDependencies,
-  limit: number,
-  limits: AccountLimits,
-): Promise<Started> {
+export async function startDueChecks(deps: PaymentDeps, limit: number, limits: AccountLimits): Promise<ClaimedWork> {
   const now = deps.clock.now()
   return startWithin(limits, await claimDueChecks(deps.database, limit), {
     accountOf: (attempt) => `${accountKey(attempt)} ${urgency(attempt, now)}`,
@@ -44,7 +40,7 @@ function urgency({ status, instructionsExpireAt }: Attempt, now: Date): 'unknown
   return status === 'pending' || isStillOpen ? 'open' : 'ended'
 }
 
-async function check(deps: PaymentDependencies, attempt: Attempt): Promise<void> {
+async function check(deps: PaymentDeps, attempt: Attempt): Promise<void> {
   try {
     await checkAttempt(deps, attempt, { source: 'check' })
   } catch (err) {

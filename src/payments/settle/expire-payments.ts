@@ -1,17 +1,16 @@
-import type { Database } from '../../database/database.ts'
 import type { PaymentId } from '../../kernel/ids.ts'
-import { type ChangeDependencies, changePayment, writeDecision } from '../change-payment.ts'
+import { changePayment, writeDecision } from '../change-payment.ts'
+import type { PaymentDeps } from '../deps.ts'
 import { expire } from '../state/payment-state.ts'
 import { findOverduePayments } from '../store/payments.ts'
+
+type Deps = Pick<PaymentDeps, 'database' | 'clock' | 'links'>
 
 /**
  * Expires overdue payments, oldest first, and returns how many. Of two processes, one finds the payment expired. One that cannot be changed,
  * such as one that stays locked, does not keep the others from expiring: its error is thrown after them.
  */
-export async function expirePayments(
-  deps: ChangeDependencies & { database: Database },
-  limit: number,
-): Promise<number> {
+export async function expirePayments(deps: Deps, limit: number): Promise<number> {
   let count = 0
   const errors: unknown[] = []
   for (const id of await findOverduePayments(deps.database, limit)) {
@@ -25,7 +24,7 @@ export async function expirePayments(
   return count
 }
 
-function expirePayment(deps: ChangeDependencies & { database: Database }, id: PaymentId): Promise<boolean> {
+function expirePayment(deps: Deps, id: PaymentId): Promise<boolean> {
   return changePayment(deps, id, {
     decide: (before, _, tx) => {
       if (before.payment.status !== 'pending') return false

@@ -2,7 +2,7 @@ import type { Place } from '../../kernel/place.ts'
 import type { Owner } from '../../kernel/scope.ts'
 import { findMerchant } from '../../merchants/merchant-store.ts'
 import { type Connection, NotSetUp } from '../../providers/provider.ts'
-import type { PaymentDependencies } from '../dependencies.ts'
+import type { PaymentDeps } from '../deps.ts'
 
 /** The keys that may have signed a notice for a merchant. None: no such merchant, or the provider is not set up. */
 export interface NoticeKeys {
@@ -32,7 +32,7 @@ interface Entry {
  * invented merchant ids cannot evict existing keys.
  */
 export function noticeKeysCache(
-  deps: Pick<PaymentDependencies, 'database' | 'providers'>,
+  deps: Pick<PaymentDeps, 'database' | 'providers'>,
   nowMs: () => number = () => performance.now(),
 ): NoticeKeysCache {
   const found = new Map<string, Entry>()
@@ -78,7 +78,7 @@ export function noticeKeysCache(
 }
 
 async function readKeys(
-  { database, providers }: Pick<PaymentDependencies, 'database' | 'providers'>,
+  { database, providers }: Pick<PaymentDeps, 'database' | 'providers'>,
   owner: Owner,
   provider: string,
 ): Promise<NoticeKeys> {

@@ -1,9 +1,15 @@
 import { reservedOf } from '../../database/database.ts'
 import { NO_KEYS } from '../../integrations/provider-keys.ts'
 import type { Owner, Scope } from '../../kernel/scope.ts'
-import { type AccountLimits, accountKey, NO_LIMITS, type Started, startWithin } from '../../outbound/account-limits.ts'
+import {
+  type AccountLimits,
+  accountKey,
+  type ClaimedWork,
+  NO_LIMITS,
+  startWithin,
+} from '../../outbound/account-limits.ts'
 import type { NoticeReading, RawNotice, Receipt } from '../../providers/provider.ts'
-import { type PaymentDependencies, withReserved } from '../dependencies.ts'
+import { type PaymentDeps, withReserved } from '../deps.ts'
 import { type Reconciled, reconcileReturns } from '../refunds/reconcile-returns.ts'
 import type { Attempt } from '../state/attempt.ts'
 import { newReceiptsOf } from '../state/new-receipt.ts'
@@ -38,7 +44,7 @@ export interface NoticeGuards {
  * Verifies the signature of a notice and stores it. A forged notice costs no query, except a rate-limited read of recently changed keys.
  */
 export async function receiveNotice(
-  deps: PaymentDependencies,
+  deps: PaymentDeps,
   owner: Owner,
   provider: string,
   raw: { body: Buffer; headers: Record<string, string> },
@@ -71,7 +77,7 @@ export async function receiveNotice(
   return { kind: 'kept', ...stored }
 }
 
-function unguarded(deps: PaymentDependencies): NoticeGuards {
+function unguarded(deps: PaymentDeps): NoticeGuards {
   return {
     keys: noticeKeysCache(deps),
     beforeLookUp: () => {},
@@ -102,7 +108,7 @@ function readWith({ list }: NoticeKeys, notice: RawNotice): Signed {
 
 /** An unsigned notice about a known order schedules a check, at most one per minute and payment. The worker makes it. */
 export async function scheduleCheckForHint(
-  { database }: PaymentDependencies,
+  { database }: PaymentDeps,
   scope: Scope,
   provider: string,
   reference: string,
@@ -127,8 +133,8 @@ const RETURN_NOTICES = new Set<string>(['refund', 'dispute', 'refunded', 'charge
  * A notice only triggers a check: the provider's answer to the check is applied, not what the notice says. The exception is a
  * "processing" that is signed with the attempt's own keys.
  */
-export async function processNotice(parts: PaymentDependencies, notice: Notice): Promise<void> {
-  const deps = withReserved(parts)
+export async function processNotice(unreserved: PaymentDeps, notice: Notice): Promise<void> {
+  const deps = withReserved(unreserved)
   const { database } = deps
   const { reading } = notice
   if (reading.kind !== 'notice') {
@@ -189,7 +195,7 @@ export async function processNotice(parts: PaymentDependencies, notice: Notice):
 }
 
 /** Checks for received money first, because its notice may be lost, then for returns. Throws to retry the notice later. */
-async function reconcileForNotice(deps: PaymentDependencies, attempt: Attempt): Promise<Reconciled> {
+async function reconcileForNotice(deps: PaymentDeps, attempt: Attempt): Promise<Reconciled> {
   await checkAttempt(deps, attempt, { source: 'notice' })
   const reconciled = await reconcileReturns(deps, attempt)
   if (reconciled.kind === 'unanswered') throw new Error(`the provider did not list its refunds: ${reconciled.because}`)
@@ -212,7 +218,7 @@ function noticeResultOf(reconciled: Reconciled): { state: 'done' | 'ignored'; no
  * the order, which is none of this merchant's.
  */
 async function findAttemptOf(
-  { database, providers }: PaymentDependencies,
+  { database, providers }: PaymentDeps,
   notice: Notice,
   { reference, transactionId }: { reference: string | null; transactionId?: string },
 ): Promise<{ attempt: Attempt } | { names: string[] }> {
@@ -238,7 +244,7 @@ async function findAttemptOf(
   return { names }
 }
 
-async function markUnmatched({ database, log }: PaymentDependencies, notice: Notice, why: string): Promise<void> {
+async function markUnmatched({ database, log }: PaymentDeps, notice: Notice, why: string): Promise<void> {
   await endNotice(database, notice, { state: 'unmatched', note: why })
   log.error(
     { noticeId: notice.id, provider: notice.provider, merchantId: notice.merchantId },
@@ -247,7 +253,7 @@ async function markUnmatched({ database, log }: PaymentDependencies, notice: Not
 }
 
 /** Processes stored notices that are not finished: the process died, or the provider did not answer or is slow to. */
-export async function processWaitingNotices(deps: PaymentDependencies, limit: number): Promise<number> {
+export async function processWaitingNotices(deps: PaymentDeps, limit: number): Promise<number> {
   const { claimed, done } = await startWaitingNotices(deps, limit, NO_LIMITS)
   await done
   return claimed
@@ -255,10 +261,10 @@ export async function processWaitingNotices(deps: PaymentDependencies, limit: nu
 
 /** Starts the work without waiting for the answers, within the rate limits of each provider account. */
 export async function startWaitingNotices(
-  deps: PaymentDependencies,
+  deps: PaymentDeps,
   limit: number,
   limits: AccountLimits,
-): Promise<Started> {
+): Promise<ClaimedWork> {
   return startWithin(limits, await claimWaitingNotices(deps.database, limit), {
     accountOf: (notice) => accountKey(notice),
     work: (notice) =>

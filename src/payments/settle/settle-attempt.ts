@@ -3,7 +3,7 @@ import { newId } from '../../kernel/ids.ts'
 import type { Outcome, Receipt, SavedCard } from '../../providers/provider.ts'
 import { askProvider } from '../call-provider.ts'
 import { changePayment, writeDecision } from '../change-payment.ts'
-import { type PaymentDependencies, withReserved } from '../dependencies.ts'
+import { type PaymentDeps, withReserved } from '../deps.ts'
 import { type Attempt, handleOf } from '../state/attempt.ts'
 import { contradictionOf, missingInAnswer, newReceiptsOf, type RecordedMoney } from '../state/new-receipt.ts'
 import { attemptIn, type Decision, type PaymentState } from '../state/payment-state.ts'
@@ -32,12 +32,8 @@ export type Signal = Pick<OutcomeReport, 'outcome' | 'source' | 'noticeSays' | '
  * Every outcome is applied here: answers to a start, notices, returns of the customer, scheduled checks. The lock of the payment orders
  * signals that arrive at the same time: the second one is decided on what the first one has written.
  */
-export async function settleAttempt(
-  parts: PaymentDependencies,
-  attempt: Attempt,
-  signal: Signal,
-): Promise<PaymentState> {
-  const deps = withReserved(parts)
+export async function settleAttempt(unreserved: PaymentDeps, attempt: Attempt, signal: Signal): Promise<PaymentState> {
+  const deps = withReserved(unreserved)
   const decision = await changePayment(deps, attempt.paymentId, {
     read: (tx) => readRecordedMoney(tx, attempt, receiptsOf(signal)),
     decide: (before, recorded, tx) => settleLocked({ tx, deps, before, recorded }, attempt, signal),
@@ -54,7 +50,7 @@ export function receiptsOf({ outcome, noticeReceipts = [] }: Pick<Signal, 'outco
 /** A payment under its lock, with what is on record of the signal's receipts. */
 export interface Settling {
   tx: Writes
-  deps: PaymentDependencies
+  deps: PaymentDeps
   before: LockedPayment
   recorded: RecordedMoney
 }
@@ -113,7 +109,7 @@ function writeSignal(tx: Writes, attempt: Attempt, { call, noticeId }: Signal, {
 
 /** Only with new money: a repeated check must not restore a card that was deleted since. */
 function cardToSave(
-  deps: PaymentDependencies,
+  deps: PaymentDeps,
   attempt: Attempt,
   outcome: Outcome,
   newReceipts: Receipt[],
@@ -122,7 +118,7 @@ function cardToSave(
   return newReceipts.some((each) => !isReversed(each)) ? outcome.savedCard : undefined
 }
 
-export function maySaveCard({ providers }: PaymentDependencies, { saveCard, provider }: Attempt): boolean {
+export function maySaveCard({ providers }: PaymentDeps, { saveCard, provider }: Attempt): boolean {
   return saveCard || (providers.find(provider)?.capabilities.pageAsksToSave ?? false)
 }
 
@@ -173,7 +169,7 @@ function causeOf({ source, noticeSays, outcome }: Signal): string {
 type Why = Pick<Signal, 'source' | 'noticeSays' | 'noticeReceipts' | 'noticeId'>
 
 /** Asks the provider for the outcome and applies it. */
-export async function checkAttempt(deps: PaymentDependencies, attempt: Attempt, why: Why): Promise<PaymentState> {
+export async function checkAttempt(deps: PaymentDeps, attempt: Attempt, why: Why): Promise<PaymentState> {
   // The provider does not know an order that awaits the customer's confirmation.
   if (attempt.instructions?.kind === 'confirm') return ignoreSignal(deps, attempt, why)
   const { answer: outcome, record: call } = await askProvider(deps, attempt, 'check', (connection) =>
@@ -183,11 +179,7 @@ export async function checkAttempt(deps: PaymentDependencies, attempt: Attempt, 
   return settleAttempt(deps, attempt, { ...why, outcome, call, whenAsked })
 }
 
-async function ignoreSignal(
-  { database }: PaymentDependencies,
-  attempt: Attempt,
-  { noticeId }: Why,
-): Promise<PaymentState> {
+async function ignoreSignal({ database }: PaymentDeps, attempt: Attempt, { noticeId }: Why): Promise<PaymentState> {
   const notice = noticeId === undefined ? undefined : { place: attempt.place, id: noticeId }
   if (notice) await endNotice(database, notice, { ...noticeResult(attempt, attempt), attemptId: attempt.id })
   const state = await findPaymentStateById(database, attempt.paymentId)
@@ -195,7 +187,7 @@ async function ignoreSignal(
   return state
 }
 
-function logForOperator({ log }: PaymentDependencies, attempt: Attempt, { changes }: Decision): void {
+function logForOperator({ log }: PaymentDeps, attempt: Attempt, { changes }: Decision): void {
   const { id: attemptId, paymentId, provider } = attempt
   for (const { type } of changes) {
     if (type === 'attempt.needs_review') log.error({ paymentId, attemptId, provider }, 'attempt needs review')

@@ -75,7 +75,7 @@ export function paymentBatch(database: Database): PaymentBatch {
   return { insert }
 }
 
-export interface CreateDependencies {
+export interface CreateDeps {
   database: Database
   clock: Clock
   integrationCache: IntegrationCache
@@ -83,7 +83,7 @@ export interface CreateDependencies {
 }
 
 /** Creates a payment. The same idempotency key and body return the first payment; a used reference throws DuplicateReference. */
-export async function createPayment(deps: CreateDependencies, wanted: CreatePayment): Promise<Created> {
+export async function createPayment(deps: CreateDeps, wanted: CreatePayment): Promise<Created> {
   const { database, clock } = deps
   const refusal = await findRefusal(deps, wanted.caller, wanted.request)
   if (refusal) {
@@ -105,18 +105,14 @@ export async function createPayment(deps: CreateDependencies, wanted: CreatePaym
 type Asked = Pick<PaymentRequest, 'country' | 'currency'>
 
 /** No link is made to a page that cannot be paid. */
-export async function assertPayable(
-  deps: Omit<CreateDependencies, 'paymentBatch'>,
-  owner: Owner,
-  asked: Asked,
-): Promise<void> {
+export async function assertPayable(deps: Omit<CreateDeps, 'paymentBatch'>, owner: Owner, asked: Asked): Promise<void> {
   const refusal = await findRefusal(deps, owner, asked)
   if (refusal) throw refusal
 }
 
 /** The cache may be older than an integration that was just set up, so a refusal is checked against the database. */
 async function findRefusal(
-  { database, integrationCache }: Omit<CreateDependencies, 'paymentBatch'>,
+  { database, integrationCache }: Omit<CreateDeps, 'paymentBatch'>,
   owner: Owner,
   asked: Asked,
 ): Promise<Problem | undefined> {

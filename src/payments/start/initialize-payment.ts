@@ -9,19 +9,13 @@ import { Problem } from '../../kernel/problem.ts'
 import type { Caller } from '../../merchants/merchant.ts'
 import type { Capabilities } from '../../providers/provider.ts'
 import { writeNewPayment } from '../change-payment.ts'
-import type { PaymentDependencies } from '../dependencies.ts'
+import type { PaymentDeps } from '../deps.ts'
 import { assertPending, type Payment, type PaymentRequest, type User } from '../state/payment.ts'
 import { priceOf, takes } from '../state/payment-options.ts'
 import { startedIdSaved } from '../store/idempotent-calls.ts'
 import { findStateByAttempt } from '../store/payment-states.ts'
 import { findPaymentByReference } from '../store/payments.ts'
-import {
-  type CreateDependencies,
-  type CreatePayment,
-  createPayment,
-  DuplicateReference,
-  newPayment,
-} from './create-payment.ts'
+import { type CreateDeps, type CreatePayment, createPayment, DuplicateReference, newPayment } from './create-payment.ts'
 import type { CallContext } from './idempotent-call.ts'
 import {
   executeStart,
@@ -29,7 +23,7 @@ import {
   planIntent,
   readStartContext,
   type Start,
-  type Started,
+  type StartedAttempt,
   startAttempt,
 } from './start-attempt.ts'
 
@@ -43,15 +37,15 @@ export interface InitializeRequest extends Omit<PaymentRequest, 'country'> {
   saveCard: boolean
 }
 
-type InitializeDependencies = PaymentDependencies & CreateDependencies
+type Deps = PaymentDeps & CreateDeps
 
 /** Starts an attempt with the provider that the merchant names. There is no failover to another provider. */
 export async function initializePayment(
-  deps: InitializeDependencies,
+  deps: Deps,
   caller: Caller,
   request: InitializeRequest,
   { startedId, startedBy }: Pick<CallContext, 'startedId' | 'startedBy'>,
-): Promise<Started> {
+): Promise<StartedAttempt> {
   const earlier = await findStarted(deps, startedId)
   if (earlier) return earlier
   const intent = await createWithIntent(deps, caller, request, startedBy).catch((error) => {
@@ -76,7 +70,7 @@ function startOf(
 
 /** Creates the payment and its first attempt in one transaction. Throws a unique violation, with nothing written, if the reference is in use. */
 function createWithIntent(
-  deps: InitializeDependencies,
+  deps: Deps,
   caller: Caller,
   request: InitializeRequest,
   startedBy: CallContext['startedBy'],
@@ -100,10 +94,7 @@ function wantedOf(caller: Caller, request: InitializeRequest, integration: Integ
 }
 
 /** The attempt that an earlier run of the same call started. Not a failed one: its link must not be paid beside another. */
-async function findStarted(
-  { database }: InitializeDependencies,
-  startedId: string | null,
-): Promise<Started | undefined> {
+async function findStarted({ database }: Deps, startedId: string | null): Promise<StartedAttempt | undefined> {
   const id = startedId === null ? undefined : parseId('attempt', startedId)
   const found = id && (await findStateByAttempt(database, id))
   return found?.attempt.instructions && found.attempt.status !== 'failed' ? found : undefined
@@ -125,7 +116,7 @@ interface Target {
 }
 
 function findIntegration(
-  { providers }: PaymentDependencies,
+  { providers }: PaymentDeps,
   { mode }: Caller,
   integrations: EnabledIntegration[],
   { provider, currency, country }: InitializeRequest,
@@ -159,7 +150,7 @@ function namesOf({ provider, channels }: Integration): string[] {
 
 /** Returns the open payment with this reference, or creates a payment. */
 async function openPayment(
-  deps: InitializeDependencies,
+  deps: Deps,
   caller: Caller,
   request: InitializeRequest,
   integration: Integration,
@@ -180,7 +171,7 @@ async function openPayment(
 }
 
 async function findOpenPayment(
-  deps: InitializeDependencies,
+  deps: Deps,
   caller: Caller,
   { amount, currency, user }: InitializeRequest,
   reference: string,

@@ -5,17 +5,17 @@ import type { Caller } from '../../merchants/merchant.ts'
 import { type LinkTerms, linkMistakes, MAX_LINKS, type PaymentLink } from '../state/payment-link.ts'
 import { startedIdSaved } from '../store/idempotent-calls.ts'
 import { countLinks, findLink, insertLink, lockLink, setLinkExpiry, updateLink } from '../store/payment-links.ts'
-import { assertPayable, type CreateDependencies } from './create-payment.ts'
+import { assertPayable, type CreateDeps } from './create-payment.ts'
 import type { CallContext } from './idempotent-call.ts'
 
-type Dependencies = Omit<CreateDependencies, 'paymentBatch'>
+type Deps = Omit<CreateDeps, 'paymentBatch'>
 
 /**
  * The limit can be passed by calls that run at the same time: it is there against scripts. With `startedId`, an earlier run of the same call
  * has made the link.
  */
 export async function createLink(
-  deps: Dependencies,
+  deps: Deps,
   caller: Caller,
   terms: LinkTerms,
   expiresInSeconds: number | null,
@@ -42,7 +42,7 @@ export type LinkChanges = Partial<Omit<LinkTerms, 'currency' | 'country'>>
 
 /** `expiresInSeconds`: from now; null removes the expiry, undefined leaves it. */
 export function changeLink(
-  { database }: Dependencies,
+  { database }: Deps,
   caller: Caller,
   id: LinkId,
   { expiresInSeconds, ...changes }: LinkChanges & { expiresInSeconds?: number | null },

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { User } from '../state/payment.ts'
 import type { PaymentLink } from '../state/payment-link.ts'
-import { type CreateDependencies, createPayment, type PaymentTicket } from './create-payment.ts'
+import { type CreateDeps, createPayment, type PaymentTicket } from './create-payment.ts'
 
 /** What a customer entered on the page of a link, checked. */
 export interface LinkForm {
@@ -17,7 +17,7 @@ const PAYMENT_SECONDS = 86_400
 const SHORTEST_PAYMENT_SECONDS = 900
 
 /** Makes an ordinary payment. It ends with the link, but the customer has at least 15 minutes. */
-export async function payLink(deps: CreateDependencies, link: PaymentLink, form: LinkForm): Promise<PaymentTicket> {
+export async function payLink(deps: CreateDeps, link: PaymentLink, form: LinkForm): Promise<PaymentTicket> {
   const { place, merchantId, mode, currency, country, customerBearsCharge, redirectURL, customField } = link
   const { amount, user, answer } = form
   const digest = createHash('sha256')

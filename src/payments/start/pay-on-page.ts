@@ -3,7 +3,7 @@ import type { Channel } from '../../kernel/channel.ts'
 import type { SavedCardId } from '../../kernel/ids.ts'
 import { Problem, type ProblemCode } from '../../kernel/problem.ts'
 import { changePayment } from '../change-payment.ts'
-import type { PaymentDependencies } from '../dependencies.ts'
+import type { PaymentDeps } from '../deps.ts'
 import { type Attempt, MAX_ATTEMPTS_BY_REFERENCE } from '../state/attempt.ts'
 import type { Payment } from '../state/payment.ts'
 import { optionsForChannel, type PaymentOption } from '../state/payment-options.ts'
@@ -53,11 +53,7 @@ export interface PageChoice {
  * Failover: if a provider certainly started nothing, the next provider is called. After an unknown outcome it is not, because both
  * could charge the customer.
  */
-export async function payOnPage(
-  deps: PaymentDependencies,
-  payment: Payment,
-  choice: PageChoice,
-): Promise<PaymentState> {
+export async function payOnPage(deps: PaymentDeps, payment: Payment, choice: PageChoice): Promise<PaymentState> {
   try {
     let next: Next | undefined = await changePayment(deps, payment.id, {
       read: (tx) => readStartContext(tx, payment),
@@ -105,7 +101,7 @@ function writeNext(starting: Starting, choice: PageChoice): Next | undefined {
 
 /** The options at the shown price or below. For a saved card, only the provider that issued its token. */
 function findChoices(
-  { providers }: PaymentDependencies,
+  { providers }: PaymentDeps,
   state: PaymentState,
   { channel, card, atMost = Number.POSITIVE_INFINITY }: PageChoice,
   { integrations, cards }: StartContext,
@@ -124,7 +120,7 @@ function findChoices(
 
 /** Stores the intent with the next provider, for the same submit. */
 function failOver(
-  deps: PaymentDependencies,
+  deps: PaymentDeps,
   payment: Payment,
   { id: attemptId }: Attempt,
   choice: PageChoice,

@@ -19,7 +19,7 @@ import type {
 } from '../../providers/provider.ts'
 import { askProvider, recordProviderCall } from '../call-provider.ts'
 import { changePayment, writeDecision } from '../change-payment.ts'
-import type { PaymentDependencies } from '../dependencies.ts'
+import type { PaymentDeps } from '../deps.ts'
 import { settleAttempt } from '../settle/settle-attempt.ts'
 import type { Attempt, Instructions } from '../state/attempt.ts'
 import { newAttempt } from '../state/new-attempt.ts'
@@ -42,7 +42,7 @@ import type { LockedPayment } from '../store/payment-states.ts'
 import { deleteCard, findCardsOf, openCard, type SealedCard } from '../store/saved-cards.ts'
 import { AttemptNotStarted, answeredTooLate, keysRefused, notStartedOutcome } from './attempt-not-started.ts'
 
-export interface Started {
+export interface StartedAttempt {
   state: PaymentState
   attempt: Attempt
 }
@@ -68,11 +68,11 @@ export interface Start {
  * Starts an attempt: commits the intent, calls the provider, commits its answer. If an attempt of the same provider and channel is open,
  * it is returned and the provider is not called.
  */
-export async function startAttempt(deps: PaymentDependencies, payment: Payment, start: Start): Promise<Started> {
+export async function startAttempt(deps: PaymentDeps, payment: Payment, start: Start): Promise<StartedAttempt> {
   const { capabilities, channel, startedBy } = start
   const next = await changePayment(deps, payment.id, {
     read: (tx) => readStartContext(tx, payment),
-    decide: (state, context, tx): Started | Intent => {
+    decide: (state, context, tx): StartedAttempt | Intent => {
       const open = findOpenAttempt(state, { provider: capabilities.name, channel }, deps.clock.now())
       if (open && startedBy) tx.write(startedIdSaved(startedBy, open.id))
       return open ? { state, attempt: open } : writeIntent({ tx, deps, state, context }, start)
@@ -111,7 +111,7 @@ export interface Intent {
 /** A payment under its lock, with what the start of an attempt depends on. */
 export interface Starting {
   tx: Writes
-  deps: PaymentDependencies
+  deps: PaymentDeps
   state: LockedPayment
   context: StartContext
 }
@@ -125,7 +125,7 @@ export function writeIntent({ tx, deps, state, context }: Starting, start: Start
 }
 
 export function planIntent(
-  deps: PaymentDependencies,
+  deps: PaymentDeps,
   before: PaymentState,
   start: Start,
   { integrations, cards }: StartContext,
@@ -139,7 +139,7 @@ export function planIntent(
 }
 
 function intentOf(
-  deps: PaymentDependencies,
+  deps: PaymentDeps,
   state: PaymentState,
   attempt: Attempt,
   { merchantName, saved }: Pick<Intent, 'merchantName' | 'saved'>,
@@ -165,7 +165,7 @@ function integrationFor(integrations: EnabledIntegration[], payment: Payment, st
 
 /** The chosen card, or the one that the customer used last, if its token is for these keys. */
 function savedCardFor(
-  { secrets, log }: PaymentDependencies,
+  { secrets, log }: PaymentDeps,
   payment: Payment,
   { provider, keysVersion, channel }: Pick<Attempt, 'provider' | 'keysVersion' | 'channel'>,
   { card }: Pick<Start, 'card'>,
@@ -201,10 +201,10 @@ export function writeConfirmed(
 
 /** Calls the provider and stores its answer. `onPage`: the customer waits on the checkout page, and failover is possible. */
 export async function executeStart(
-  deps: PaymentDependencies,
+  deps: PaymentDeps,
   intent: Intent,
   { onPage = false } = {},
-): Promise<Started> {
+): Promise<StartedAttempt> {
   const { attempt, saved } = intent
   const { provider } = attempt
   const { answer, record: call } = await requestStart(deps, intent)
@@ -261,7 +261,7 @@ export async function executeStart(
 }
 
 function settleStart(
-  deps: PaymentDependencies,
+  deps: PaymentDeps,
   { attempt }: Intent,
   outcome: Outcome,
   call: CallRecord | undefined,
@@ -280,10 +280,7 @@ interface ConfirmationPage {
 }
 
 /** Without a record when the provider was not called. */
-async function requestStart(
-  deps: PaymentDependencies,
-  intent: Intent,
-): Promise<{ answer: Answer; record?: CallRecord }> {
+async function requestStart(deps: PaymentDeps, intent: Intent): Promise<{ answer: Answer; record?: CallRecord }> {
   const { attempt, order, saved } = intent
   if (attempt.channel === 'virtual-bank-account') {
     return askProvider(deps, attempt, 'open account', (provider) => provider.openAccount(order))
@@ -301,7 +298,7 @@ async function requestStart(
 }
 
 async function askForConfirmation(
-  { providers, links, log }: PaymentDependencies,
+  { providers, links, log }: PaymentDeps,
   attempt: Attempt,
 ): Promise<ConfirmationPage | Unknown> {
   const { id: attemptId, provider, keysVersion, paymentId, orderReference: providerReference } = attempt
@@ -315,7 +312,7 @@ async function askForConfirmation(
 }
 
 function orderOf(
-  { links }: PaymentDependencies,
+  { links }: PaymentDeps,
   payment: Payment,
   attempt: Attempt,
   capabilities: Capabilities,
@@ -340,11 +337,11 @@ function orderOf(
 type Ready = Extract<Answer, { kind: 'link' | 'account' | 'confirm' | 'step' }>
 
 async function saveInstructions(
-  deps: PaymentDependencies,
+  deps: PaymentDeps,
   intent: Intent,
   answer: Ready,
   call: CallRecord | undefined,
-): Promise<Started> {
+): Promise<StartedAttempt> {
   const { attempt, merchantName } = intent
   const issued = instructionsFrom(answer, intent, merchantName)
   return changePayment(deps, attempt.paymentId, {
@@ -362,7 +359,7 @@ async function saveInstructions(
   })
 }
 
-function startedIn(state: PaymentState, id: AttemptId): Started {
+function startedIn(state: PaymentState, id: AttemptId): StartedAttempt {
   return { state, attempt: attemptIn(state, id) }
 }
 

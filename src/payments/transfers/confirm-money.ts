@@ -11,7 +11,7 @@ import {
   type Unknown,
   unknown,
 } from '../../providers/provider.ts'
-import type { PaymentDependencies } from '../dependencies.ts'
+import type { PaymentDeps } from '../deps.ts'
 import { returnedOf, totalsOf } from '../state/returned-money.ts'
 import { insertUnmatched, readShares } from '../store/receipts.ts'
 import type { UnmatchedMoney } from '../store/transfers.ts'
@@ -29,7 +29,7 @@ const TOO_LATE = unknown('it took too long')
  * unless the provider has it as it is on record. Returns what the provider says of it; `reference` is of its order, null if it does not say.
  */
 export async function confirmMoney(
-  { database, providers }: PaymentDependencies,
+  { database, providers }: PaymentDeps,
   scope: Scope,
   money: UnmatchedMoney,
   deadlineMs = DEADLINE_MS,

@@ -6,7 +6,7 @@ import { Problem } from '../../kernel/problem.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { BankAccount } from '../../providers/provider.ts'
 import { changePayment, writeDecision } from '../change-payment.ts'
-import type { PaymentDependencies } from '../dependencies.ts'
+import type { PaymentDeps } from '../deps.ts'
 import {
   capabilitiesOf,
   refundChange,
@@ -54,7 +54,7 @@ const UNKNOWN = 'You have no such transfer in this mode.'
 
 /** Finds what the id of a line means. Throws if it is not this merchant's. */
 export async function findTransfer(
-  { database }: PaymentDependencies,
+  { database }: PaymentDeps,
   { merchantId, mode }: Scope,
   name: string,
 ): Promise<TransferName> {
@@ -75,7 +75,7 @@ export async function findTransfer(
  * or in part, also when the payment has ended (late). Returns the payment after it.
  */
 export async function matchTransfer(
-  deps: PaymentDependencies,
+  deps: PaymentDeps,
   by: Handling,
   name: TransferName,
   paymentId: PaymentId,
@@ -187,7 +187,7 @@ function attemptFor({ attempts }: PaymentState, { provider, keysVersion }: Unmat
 /** The customer never started to pay with this provider: the order of this money is not on record. */
 function addAttemptFor(
   tx: Writes,
-  deps: PaymentDependencies,
+  deps: PaymentDeps,
   before: LockedPayment,
   { provider, keysVersion }: UnmatchedMoney,
 ): { attempt: Attempt; before: LockedPayment } {
@@ -205,7 +205,7 @@ function addAttemptFor(
 
 /** Returns money through the provider. `expected`: the amount that the member saw. */
 export async function returnTransfer(
-  deps: PaymentDependencies,
+  deps: PaymentDeps,
   by: Handling,
   name: TransferName,
   expected: number,
@@ -256,7 +256,7 @@ type ClosingAct = 'returned_by_hand' | 'noted'
 
 /** Records that money was returned outside of the provider, or that it stays as it is. The note says why. */
 export async function closeTransfer(
-  deps: PaymentDependencies,
+  deps: PaymentDeps,
   by: Handling & { note: string },
   name: TransferName,
   act: ClosingAct,
@@ -289,7 +289,7 @@ export async function closeTransfer(
 
 interface Closing {
   tx: Writes
-  deps: PaymentDependencies
+  deps: PaymentDeps
   before: LockedPayment
 }
 
@@ -359,7 +359,7 @@ function leftOf({ receipt }: UnmatchedMoney): number {
 type Written = Omit<NewReview, 'scope' | 'actor' | 'note' | 'at' | 'attemptId' | 'received' | 'refundId'> &
   Partial<Pick<NewReview, 'attemptId' | 'received' | 'refundId'>>
 
-export function writeReview(tx: Writes, { clock }: PaymentDependencies, by: Handling, review: Written): void {
+export function writeReview(tx: Writes, { clock }: PaymentDeps, by: Handling, review: Written): void {
   const { actor } = splitActor(by.actor)
   insertReview(tx, {
     ...{ attemptId: null, received: null, refundId: null },

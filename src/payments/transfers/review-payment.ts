@@ -1,13 +1,13 @@
 import { actRecorded } from '../../events/audit-log-store.ts'
 import type { PaymentId } from '../../kernel/ids.ts'
 import { changePayment, writeDecision } from '../change-payment.ts'
-import type { PaymentDependencies } from '../dependencies.ts'
+import type { PaymentDeps } from '../deps.ts'
 import { markReviewed, type PaymentState } from '../state/payment-state.ts'
 import { type Handling, writeReview } from './handle-transfer.ts'
 
 /** A person has looked at a payment that needs a review, and says what they found. */
 export async function reviewPayment(
-  deps: PaymentDependencies,
+  deps: PaymentDeps,
   by: Handling & { note: string },
   id: PaymentId,
 ): Promise<PaymentState> {

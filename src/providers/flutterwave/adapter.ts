@@ -153,9 +153,9 @@ function started(answer: ProviderAnswer): (Envelope & { status: number }) | Decl
   return [400, 401, 403, 404, 422].includes(status) ? refused(status, envelope.message) : unreadable(status)
 }
 
-type Started = ReturnType<typeof started>
+type StartAnswer = ReturnType<typeof started>
 
-function cardStart(said: Started, { startedAt, expiresAt }: Order, publicKey: string): CardStart {
+function cardStart(said: StartAnswer, { startedAt, expiresAt }: Order, publicKey: string): CardStart {
   if ('kind' in said) return said
   const link = readLink(said.data)?.link
   // The last part of the link is its own name. It tells an order that was begun from one that they never heard of: see checkOrder.
@@ -171,7 +171,7 @@ function cardStart(said: Started, { startedAt, expiresAt }: Order, publicKey: st
   }
 }
 
-function charged(said: Started, order: Order): SavedCardCharge {
+function charged(said: StartAnswer, order: Order): SavedCardCharge {
   if ('kind' in said) return said
   const transaction = readTransaction(said.data, new Date())
   if (!transaction) return unreadable(said.status)
@@ -185,7 +185,7 @@ function charged(said: Started, order: Order): SavedCardCharge {
   return outcomeOf([{ ...transaction, card: null }], { channel: 'card' })
 }
 
-function accountStart(said: Started, { reference, amount, expiresAt }: Order): AccountStart {
+function accountStart(said: StartAnswer, { reference, amount, expiresAt }: Order): AccountStart {
   if ('kind' in said) return said
   const account = readAccount(said.meta, amount.currency)
   if (!account) return unreadable(said.status)

@@ -1,6 +1,6 @@
 import type { Database } from '../../../src/database/database.ts'
 import { sql } from '../../../src/database/sql.ts'
-import type { PaymentDependencies } from '../../../src/payments/dependencies.ts'
+import type { PaymentDeps } from '../../../src/payments/deps.ts'
 import { sendDueRefunds } from '../../../src/payments/refunds/refund-payment.ts'
 import { checkDueAttempts } from '../../../src/payments/settle/check-attempts.ts'
 import { processWaitingNotices } from '../../../src/payments/settle/receive-notice.ts'
@@ -9,7 +9,7 @@ import { reconcileDueReturns } from '../../../src/reconciliation/reconcile-due.t
 const HURRY_EVERY_MS = 500
 
 /** While customers pay, attempts with an unknown outcome are checked again at once. Returns a function that stops it. */
-export function hurry({ database }: PaymentDependencies): () => Promise<void> {
+export function hurry({ database }: PaymentDeps): () => Promise<void> {
   let running: Promise<void> = Promise.resolve()
   const timer = setInterval(() => {
     running = running.then(() => hasten(database)).catch(() => {})
@@ -47,7 +47,7 @@ const ROUND_PAST_SECONDS = 660
 
 /** Without faults: everything is checked again in rounds, until nothing is open. `before` runs before each round. */
 export async function settleInRounds(
-  parts: PaymentDependencies,
+  parts: PaymentDeps,
   before: () => Promise<void>,
 ): Promise<{ rounds: number; open: Open }> {
   for (let rounds = 1; ; rounds++) {

@@ -11,7 +11,7 @@ import {
   readRefundRequest,
   readTransactionsQuery,
 } from './input.ts'
-import { type Books, booksOf, type LedgerParts } from './ledger.ts'
+import { type Books, booksOf, type LedgerDeps } from './ledger.ts'
 import { findPayment } from './ledger-store.ts'
 import { listTaken } from './list-taken.ts'
 import { openAndCharge, openPayment } from './open-payment.ts'
@@ -19,8 +19,8 @@ import { isSilent, recordOf } from './record.ts'
 import { refundPayment } from './refund-payment.ts'
 import { notFound, Refusal } from './refusal.ts'
 
-interface Parts {
-  ledger: LedgerParts
+interface Deps {
+  ledger: LedgerDeps
   dice: Dice
   held: HeldSockets
   masterKey: Buffer
@@ -33,7 +33,7 @@ type Work = (call: { merchantUuid: string; chance: Chance; request: FastifyReque
 const HIDDEN = { schema: { hide: true } }
 
 /** What an adapter calls, with a secret key. Here the faults strike. */
-export function apiRoutes(app: FastifyInstance, { ledger, dice, held, masterKey }: Parts): void {
+export function apiRoutes(app: FastifyInstance, { ledger, dice, held, masterKey }: Deps): void {
   const record = ({ payment, transactions }: Books) => recordOf(payment, transactions, ledger.publicUrl())
 
   app.post(

@@ -6,7 +6,7 @@ import type { Dice } from './dice.ts'
 import { findFaults, saveFaults } from './fault-store.ts'
 import { NO_FAULTS } from './faults.ts'
 import { isReference, readControlCharge, readFaults, readLedgerQuery, readTransfer } from './input.ts'
-import { type Books, booksOf, type LedgerParts } from './ledger.ts'
+import { type Books, booksOf, type LedgerDeps } from './ledger.ts'
 import { findPayment, findPaymentsAfter, findTransactions } from './ledger-store.ts'
 import { placeOfMerchant } from './place.ts'
 import { failureOf, ledgerOf, type Payment, recordOf, type Transaction } from './record.ts'
@@ -23,8 +23,8 @@ interface Caller {
   checkUse?(scope: 'payments:write', from: { readonly ip: string }): void
 }
 
-interface Parts {
-  ledger: LedgerParts
+interface Deps {
+  ledger: LedgerDeps
   dice: Dice
   verifyCredential: VerifyCaller
 }
@@ -33,7 +33,7 @@ const HIDDEN = { schema: { hide: true } }
 const YEARS_TO_EXPIRY = 4
 
 /** Control routes: a merchant's tests act as the customer and set faults. */
-export function controlRoutes(app: FastifyInstance, { ledger, dice, verifyCredential }: Parts): void {
+export function controlRoutes(app: FastifyInstance, { ledger, dice, verifyCredential }: Deps): void {
   const { database, clock } = ledger
 
   /** The merchant behind a sandbox credential. With a live one there is nothing here. */

@@ -1,6 +1,6 @@
 import { type Dispute, disputesOf, findDispute, insertDispute, saveDispute } from './dispute-store.ts'
 import type { Chance } from './faults.ts'
-import { type Books, changeBooks, type LedgerParts } from './ledger.ts'
+import { type Books, changeBooks, type LedgerDeps } from './ledger.ts'
 import { findPayment, insertTransaction, savePayment } from './ledger-store.ts'
 import { newId } from './new-id.ts'
 import { queueNotice } from './notices.ts'
@@ -24,34 +24,34 @@ export function disputeView({ id, amount, currency, status, reason, respondBy, o
 
 /** The cardholder disputes what was charged. No money moves before the dispute is lost. */
 export async function openDispute(
-  parts: LedgerParts,
+  deps: LedgerDeps,
   chance: Chance,
   merchantUuid: string,
   wanted: { payment: string; amount: number | null; reason: string },
 ) {
-  const found = await findPayment(parts.database, merchantUuid, wanted.payment)
+  const found = await findPayment(deps.database, merchantUuid, wanted.payment)
   if (!found) throw notFound('There is no payment with this reference.')
-  return changeBooks(parts, found, async (tx, books) => {
+  return changeBooks(deps, found, async (tx, books) => {
     const left = books.payment.taken - books.payment.refunded
     const amount = wanted.amount ?? left
     if (amount < 1 || amount > left) throw tooMuch(left)
     const { reason } = wanted
     const dispute = await insertDispute(tx, books.payment, { amount, reason, respondInDays: RESPOND_IN_DAYS })
     const view = disputeView(dispute)
-    await queueNotice(tx, parts, chance, books, 'dispute.opened', { dispute: view })
+    await queueNotice(tx, deps, chance, books, 'dispute.opened', { dispute: view })
     return view
   })
 }
 
 /** The bank changes what it claims while the dispute is open. */
 export function changeDispute(
-  parts: LedgerParts,
+  deps: LedgerDeps,
   chance: Chance,
   merchantUuid: string,
   id: number,
   changes: { amount: number | null; reason: string | null },
 ) {
-  return withDispute(parts, merchantUuid, id, async (tx, books, dispute) => {
+  return withDispute(deps, merchantUuid, id, async (tx, books, dispute) => {
     if (dispute.status !== 'open') throw closed(dispute)
     const changed = {
       ...dispute,
@@ -60,24 +60,24 @@ export function changeDispute(
     }
     if (changed.amount > books.payment.taken) throw tooMuch(books.payment.taken)
     await saveDispute(tx, changed)
-    await queueNotice(tx, parts, chance, books, 'dispute.updated', { dispute: disputeView(changed) })
+    await queueNotice(tx, deps, chance, books, 'dispute.updated', { dispute: disputeView(changed) })
     return disputeView(changed)
   })
 }
 
 /** A lost dispute takes the money once. A dispute that was lost can still be won: the money comes back. */
 export function closeDispute(
-  parts: LedgerParts,
+  deps: LedgerDeps,
   chance: Chance,
   merchantUuid: string,
   id: number,
   outcome: 'won' | 'lost',
 ) {
-  return withDispute(parts, merchantUuid, id, async (tx, books, dispute) => {
+  return withDispute(deps, merchantUuid, id, async (tx, books, dispute) => {
     if (dispute.status === outcome) throw closed(dispute)
     const after = outcome === 'lost' ? await lose(tx, books, dispute) : await win(tx, books, dispute)
     await saveDispute(tx, after.dispute)
-    await queueNotice(tx, parts, chance, after.books, 'dispute.closed', { dispute: disputeView(after.dispute) })
+    await queueNotice(tx, deps, chance, after.books, 'dispute.closed', { dispute: disputeView(after.dispute) })
     return disputeView(after.dispute)
   })
 }
@@ -112,23 +112,23 @@ async function move(tx: Tx, books: Books, kind: 'dispute' | 'reinstatement', amo
 
 /** A refund made in the dashboard. For a lost dispute it moves no money of its own: that is how some providers show the loss. */
 export async function refundByHand(
-  parts: LedgerParts,
+  deps: LedgerDeps,
   chance: Chance,
   merchantUuid: string,
   wanted: { payment: string; amount: number | null; dispute: number | null },
 ) {
-  const found = await findPayment(parts.database, merchantUuid, wanted.payment)
+  const found = await findPayment(deps.database, merchantUuid, wanted.payment)
   if (!found) throw notFound('There is no payment with this reference.')
-  const reference = newId('hand-', parts.clock.now())
+  const reference = newId('hand-', deps.clock.now())
   if (wanted.dispute === null) {
     const amount = wanted.amount ?? found.taken - found.refunded
     if (amount < 1) throw tooMuch(0)
-    const disputes = await disputesOf(parts.database, found)
+    const disputes = await disputesOf(deps.database, found)
     if (disputes.some((dispute) => dispute.moved && dispute.amount === amount))
       throw new Refusal(409, 'dispute_lost', 'This money went back with a lost dispute. Name the dispute to settle it.')
-    return refundPayment(parts, chance, merchantUuid, { reference, payment: wanted.payment, amount, byHand: true })
+    return refundPayment(deps, chance, merchantUuid, { reference, payment: wanted.payment, amount, byHand: true })
   }
-  return withDispute(parts, merchantUuid, wanted.dispute, async (tx, books, dispute) => {
+  return withDispute(deps, merchantUuid, wanted.dispute, async (tx, books, dispute) => {
     if (dispute.status !== 'lost' || !dispute.moved || dispute.settledBy !== null)
       throw new Refusal(409, 'dispute_not_lost', 'Only a lost dispute is settled by a refund, once.')
     const { amount, currency } = dispute
@@ -139,13 +139,13 @@ export async function refundByHand(
     await saveDispute(tx, { ...dispute, settledBy: refund.id })
     const id = transactionId(refund)
     const after = { ...books, transactions: [...books.transactions, refund] }
-    await queueNotice(tx, parts, chance, after, 'refund.successful', { refund: { id, amount, currency } })
+    await queueNotice(tx, deps, chance, after, 'refund.successful', { refund: { id, amount, currency } })
     return { id, reference, payment: wanted.payment, amount, currency, status: 'successful' as const }
   })
 }
 
 /** Refunds and disputes of a payment, as the provider's API lists them. */
-export async function returnsOf({ database }: LedgerParts, { payment, transactions }: Books) {
+export async function returnsOf({ database }: LedgerDeps, { payment, transactions }: Books) {
   const disputes = await disputesOf(database, payment)
   return {
     reference: payment.reference,
@@ -169,14 +169,14 @@ export async function returnsOf({ database }: LedgerParts, { payment, transactio
 }
 
 async function withDispute<Result>(
-  parts: LedgerParts,
+  deps: LedgerDeps,
   merchantUuid: string,
   id: number,
   change: (tx: Tx, books: Books, dispute: Dispute) => Promise<Result>,
 ): Promise<Result> {
-  const found = await findDispute(parts.database, merchantUuid, id)
+  const found = await findDispute(deps.database, merchantUuid, id)
   if (!found) throw notFound('There is no dispute with this id.')
-  return changeBooks(parts, { place: found.place, id: found.paymentId }, async (tx, books) => {
+  return changeBooks(deps, { place: found.place, id: found.paymentId }, async (tx, books) => {
     // Read again under the lock of its payment.
     const dispute = await findDispute(tx, merchantUuid, id)
     if (!dispute) throw notFound('There is no dispute with this id.')

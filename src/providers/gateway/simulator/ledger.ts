@@ -4,7 +4,7 @@ import { findTransactions, lockPayment } from './ledger-store.ts'
 import type { Payment, PaymentKey, Transaction } from './record.ts'
 
 /** What every change of the books needs. */
-export interface LedgerParts {
+export interface LedgerDeps {
   database: Database
   clock: Clock
   publicUrl: () => string
@@ -24,13 +24,13 @@ export async function booksOf(queries: Queries, payment: Payment): Promise<Books
 
 /** Changes one payment's books in one transaction, alone with its row. Notices that it queued go out right after the commit. */
 export async function changeBooks<Result>(
-  parts: LedgerParts,
+  deps: LedgerDeps,
   key: PaymentKey,
   change: (tx: DatabaseTransaction, books: Books) => Promise<Result>,
 ): Promise<Result> {
-  const result = await parts.database.transaction(async (tx) =>
+  const result = await deps.database.transaction(async (tx) =>
     change(tx, await booksOf(tx, await lockPayment(tx, key))),
   )
-  parts.wake()
+  deps.wake()
   return result
 }

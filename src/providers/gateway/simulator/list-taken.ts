@@ -1,12 +1,12 @@
 import { findTaken } from './dispute-store.ts'
-import type { LedgerParts } from './ledger.ts'
+import type { LedgerDeps } from './ledger.ts'
 import { findTransactions } from './ledger-store.ts'
 import { placeOfMerchant } from './place.ts'
 import { type Transaction, transactionId } from './record.ts'
 
 /** A page of what was taken in a range of time. `refunded` is what was given back of that transaction, see `shareOf`. */
 export async function listTaken(
-  { database }: LedgerParts,
+  { database }: LedgerDeps,
   merchantUuid: string,
   range: { from: Date; to: Date; after: number; limit: number },
 ) {

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Transaction } from '../../../database/database.ts'
 import { type Chance, noticeDelaysMs } from './faults.ts'
-import type { Books, LedgerParts } from './ledger.ts'
+import type { Books, LedgerDeps } from './ledger.ts'
 import { newId } from './new-id.ts'
 import { insertNotice } from './notice-store.ts'
 import { recordOf } from './record.ts'
@@ -26,7 +26,7 @@ interface Options {
 /** Tells of a change, in the transaction that made it; the faults decide what becomes of it on the way. */
 export async function queueNotice(
   tx: Transaction,
-  { clock, publicUrl }: Pick<LedgerParts, 'clock' | 'publicUrl'>,
+  { clock, publicUrl }: Pick<LedgerDeps, 'clock' | 'publicUrl'>,
   chance: Chance,
   { payment, transactions }: Books,
   type: NoticeType,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Transaction } from '../../../database/database.ts'
 import type { Chance } from './faults.ts'
-import { type Books, booksOf, type LedgerParts } from './ledger.ts'
+import { type Books, booksOf, type LedgerDeps } from './ledger.ts'
 import { findCard, findPayment, insertPayment, lockPayment } from './ledger-store.ts'
 import { newPageToken } from './new-id.ts'
 import { placeOfMerchant } from './place.ts'
@@ -27,26 +27,26 @@ export interface Opened {
 }
 
 /** A page or an account number for the customer. Asked again with the same words, it is the same one. */
-export function openPayment(parts: LedgerParts, merchantUuid: string, request: PaymentRequest): Promise<Opened> {
-  return open(parts, merchantUuid, request, 'payment', async (_, books) => books)
+export function openPayment(deps: LedgerDeps, merchantUuid: string, request: PaymentRequest): Promise<Opened> {
+  return open(deps, merchantUuid, request, 'payment', async (_, books) => books)
 }
 
 /** Opens a payment and charges the saved card in the same transaction, so that a repeat finds both or neither. */
 export async function openAndCharge(
-  parts: LedgerParts,
+  deps: LedgerDeps,
   chance: Chance,
   merchantUuid: string,
   request: PaymentRequest,
 ): Promise<Opened> {
-  const opened = await open(parts, merchantUuid, request, 'charge', async (tx, books) => {
-    return (await chargeInside(tx, parts, chance, books, {})).books
+  const opened = await open(deps, merchantUuid, request, 'charge', async (tx, books) => {
+    return (await chargeInside(tx, deps, chance, books, {})).books
   })
-  parts.wake()
+  deps.wake()
   return opened
 }
 
 function open(
-  { database, clock }: LedgerParts,
+  { database, clock }: LedgerDeps,
   merchantUuid: string,
   request: PaymentRequest,
   purpose: 'payment' | 'charge',

@@ -5,15 +5,15 @@ import { failureMessage } from '../../failure.ts'
 import { type Card, cardOf, parseCardNumber } from './cards.ts'
 import type { Dice } from './dice.ts'
 import { cardPage, codePage, endPage, type Mistake, savedCardPage, troublePage } from './hosted-page.ts'
-import { type Books, booksOf, type LedgerParts } from './ledger.ts'
+import { type Books, booksOf, type LedgerDeps } from './ledger.ts'
 import { findPaymentByPage } from './ledger-store.ts'
 import { PAGE_HEADERS } from './page-style.ts'
 import { isSilent, type Payment } from './record.ts'
 import { Refusal } from './refusal.ts'
 import { type ChargeWish, cancelPayment, chargeCard, forgetAwaitedCard, isExpired } from './take-money.ts'
 
-interface Parts {
-  ledger: LedgerParts
+interface Deps {
+  ledger: LedgerDeps
   dice: Dice
   log: Logger
 }
@@ -24,7 +24,7 @@ const HIDDEN = { schema: { hide: true } }
 const FORM_LIMIT = 8 * 1024
 
 /** The page on which a customer pays by card. The token in its URL is the only secret. */
-export function pageRoutes(app: FastifyInstance, { ledger, dice, log }: Parts): void {
+export function pageRoutes(app: FastifyInstance, { ledger, dice, log }: Deps): void {
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
     { parseAs: 'string', bodyLimit: FORM_LIMIT },

@@ -1,5 +1,5 @@
 import type { Chance } from './faults.ts'
-import { changeBooks, type LedgerParts } from './ledger.ts'
+import { changeBooks, type LedgerDeps } from './ledger.ts'
 import { findPayment, insertTransaction, savePayment } from './ledger-store.ts'
 import { queueNotice } from './notices.ts'
 import { transactionId } from './record.ts'
@@ -15,14 +15,14 @@ export interface RefundRequest {
 
 /** Gives back what was taken, once for each reference, and never more than there is. */
 export async function refundPayment(
-  parts: LedgerParts,
+  deps: LedgerDeps,
   chance: Chance,
   merchantUuid: string,
   { reference, payment: paymentReference, amount, byHand = false }: RefundRequest,
 ) {
-  const found = await findPayment(parts.database, merchantUuid, paymentReference)
+  const found = await findPayment(deps.database, merchantUuid, paymentReference)
   if (!found) throw notFound('There is no payment with this reference.')
-  return changeBooks(parts, found, async (tx, { payment, transactions }) => {
+  return changeBooks(deps, found, async (tx, { payment, transactions }) => {
     const earlier = transactions.find((transaction) => transaction.refundReference === reference)
     if (earlier) {
       if (earlier.amount !== amount) throw used()
@@ -38,7 +38,7 @@ export async function refundPayment(
     await savePayment(tx, changed)
     const id = transactionId(refund)
     const books = { payment: changed, transactions: [...transactions, refund] }
-    await queueNotice(tx, parts, chance, books, 'refund.successful', {
+    await queueNotice(tx, deps, chance, books, 'refund.successful', {
       refund: { id, amount, currency: payment.currency },
     })
     return answerOf(id)

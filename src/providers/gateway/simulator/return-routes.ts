@@ -2,10 +2,10 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Dice } from './dice.ts'
 import { changeDispute, closeDispute, openDispute, refundByHand } from './disputes.ts'
 import { readDisputeChange, readDisputeId, readHandRefund, readNewDispute, readOutcome } from './input.ts'
-import type { LedgerParts } from './ledger.ts'
+import type { LedgerDeps } from './ledger.ts'
 
-interface Parts {
-  ledger: LedgerParts
+interface Deps {
+  ledger: LedgerDeps
   dice: Dice
   /** The merchant behind a sandbox credential. */
   merchantOf: (request: FastifyRequest) => Promise<string>
@@ -14,7 +14,7 @@ interface Parts {
 const HIDDEN = { schema: { hide: true } }
 
 /** With these a merchant's tests play the provider's dashboard and the customer's bank. */
-export function returnRoutes(app: FastifyInstance, { ledger, dice, merchantOf }: Parts): void {
+export function returnRoutes(app: FastifyInstance, { ledger, dice, merchantOf }: Deps): void {
   app.post('/refunds', HIDDEN, async (request, reply) => {
     const merchantUuid = await merchantOf(request)
     const wanted = readHandRefund(request.body)

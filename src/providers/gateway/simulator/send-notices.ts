@@ -5,7 +5,7 @@ import { gatewayKeys } from '../keys.ts'
 import { claimDueNotices, type DueNotice, markNoticeFailed, markNoticeSent } from './notice-store.ts'
 import { signNotice } from './notices.ts'
 
-interface Parts {
+interface Deps {
   database: Database
   clock: Clock
   log: Logger
@@ -27,8 +27,8 @@ const LEASE_SECONDS = 30 // longer than a try can take, so that no other process
 const MAX_AT_ONCE = 32
 const PATIENCE_MS = 2_000
 
-export function noticeSender(parts: Parts): NoticeSender {
-  const { database, log } = parts
+export function noticeSender(deps: Deps): NoticeSender {
+  const { database, log } = deps
   const underway = new Set<Promise<unknown>>()
   const hangUp = new AbortController()
   let sending = 0
@@ -45,7 +45,7 @@ export function noticeSender(parts: Parts): NoticeSender {
   async function send(notice: DueNotice): Promise<void> {
     sending++
     try {
-      const isTaken = await post(parts, notice, hangUp.signal)
+      const isTaken = await post(deps, notice, hangUp.signal)
       if (isTaken) return await markNoticeSent(database, notice)
       const retrySeconds = RETRY_SECONDS[notice.tries - 1] ?? null
       await markNoticeFailed(database, notice, retrySeconds)
@@ -102,7 +102,7 @@ export function noticeSender(parts: Parts): NoticeSender {
 
 /** Whether it was taken: any 2xx. A redirect is not an answer. */
 async function post(
-  { masterKey, clock, noticeUrl }: Parts,
+  { masterKey, clock, noticeUrl }: Deps,
   { merchantUuid, body }: DueNotice,
   hangUp: AbortSignal,
 ): Promise<boolean> {

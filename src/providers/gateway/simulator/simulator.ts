@@ -7,7 +7,7 @@ import { apiRoutes } from './api-routes.ts'
 import { controlRoutes, type VerifyCaller } from './control-routes.ts'
 import { diceOf } from './dice.ts'
 import { HeldSockets } from './held-sockets.ts'
-import type { LedgerParts } from './ledger.ts'
+import type { LedgerDeps } from './ledger.ts'
 import { pageRoutes } from './page-routes.ts'
 import { PURGES } from './purge-store.ts'
 import { notFound, problemOf, Refusal } from './refusal.ts'
@@ -15,7 +15,7 @@ import { noticeSender } from './send-notices.ts'
 
 export { controlOperations } from './openapi.ts'
 
-export interface SimulatorParts {
+export interface SimulatorDeps {
   database: Database
   clock: Clock
   log: Logger
@@ -42,10 +42,10 @@ export interface Simulator {
  * The sandbox provider: a payment provider in small, with a ledger of its own. Our adapter speaks to it over HTTP as to any other. It tells of each
  * change right after the commit; what has to wait (a retry, a late notice) goes out with `sendDueNotices`.
  */
-export function createSimulator(parts: SimulatorParts): Simulator {
-  const { database, clock, log, masterKey, verifyCredential, publicUrl } = parts
-  const sender = noticeSender(parts)
-  const ledger: LedgerParts = { database, clock, publicUrl, wake: sender.wake }
+export function createSimulator(deps: SimulatorDeps): Simulator {
+  const { database, clock, log, masterKey, verifyCredential, publicUrl } = deps
+  const sender = noticeSender(deps)
+  const ledger: LedgerDeps = { database, clock, publicUrl, wake: sender.wake }
   const dice = diceOf(database)
   const held = new HeldSockets()
 

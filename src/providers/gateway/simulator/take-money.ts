@@ -2,7 +2,7 @@ import type { Transaction } from '../../../database/database.ts'
 import type { FailureCode } from '../../provider.ts'
 import { type Card, outcomeOf } from './cards.ts'
 import { amountTaken, type Chance } from './faults.ts'
-import { type Books, changeBooks, type LedgerParts } from './ledger.ts'
+import { type Books, changeBooks, type LedgerDeps } from './ledger.ts'
 import {
   findPaymentByAccount,
   insertCard,
@@ -33,14 +33,14 @@ export interface Charged {
 /** For how long the provider says nothing of a charge whose answer got lost. */
 export const SILENCE_MS = 8_000
 
-export function chargeCard(parts: LedgerParts, chance: Chance, key: PaymentKey, wish: ChargeWish): Promise<Charged> {
-  return changeBooks(parts, key, (tx, books) => chargeInside(tx, parts, chance, books, wish))
+export function chargeCard(deps: LedgerDeps, chance: Chance, key: PaymentKey, wish: ChargeWish): Promise<Charged> {
+  return changeBooks(deps, key, (tx, books) => chargeInside(tx, deps, chance, books, wish))
 }
 
 /** Charges, with the payment's row locked by the caller. A second charge finds it finished. */
 export async function chargeInside(
   tx: Transaction,
-  parts: LedgerParts,
+  deps: LedgerDeps,
   chance: Chance,
   books: Books,
   wish: ChargeWish,
@@ -62,25 +62,25 @@ export async function chargeInside(
       const entry = { kind: 'charge' as const, amount: payment.requested, failureCode: outcome.code }
       const failed = await enter(tx, { ...books, payment: changed }, entry)
       await savePayment(tx, changed)
-      await queueNotice(tx, parts, chance, failed, 'payment.failed')
+      await queueNotice(tx, deps, chance, failed, 'payment.failed')
       return { books: failed, result: 'failed', failure: outcome.code }
     }
     case 'paid':
     case 'silent': {
       const amount = wish.exact ? payment.requested : amountTaken(chance, payment.requested)
       const silence = outcome.kind === 'silent' ? { silentForMs: SILENCE_MS } : {}
-      const keptCard = wishesToSave(card, wish) ? { ...memoryOf(card), token: newId('gct_', parts.clock.now()) } : null
+      const keptCard = wishesToSave(card, wish) ? { ...memoryOf(card), token: newId('gct_', deps.clock.now()) } : null
       if (keptCard) await insertCard(tx, payment.merchantUuid, keptCard)
       const changed = { ...payment, taken: amount, keptCard, awaitingCode: null }
       const paid = await enter(tx, { ...books, payment: changed }, { kind: 'charge', amount, ...silence })
       await savePayment(tx, changed)
       if (outcome.kind === 'paid') {
-        await queueNotice(tx, parts, chance, paid, 'payment.paid')
+        await queueNotice(tx, deps, chance, paid, 'payment.paid')
         return { books: paid, result: 'paid' }
       }
-      await queueNotice(tx, parts, chance, paid, 'payment.processing')
+      await queueNotice(tx, deps, chance, paid, 'payment.processing')
       const until = paid.transactions.at(-1)?.settlesAt as Date
-      await queueNotice(tx, parts, chance, paid, 'payment.paid', { heldFor: { ms: SILENCE_MS, until } })
+      await queueNotice(tx, deps, chance, paid, 'payment.paid', { heldFor: { ms: SILENCE_MS, until } })
       return { books: paid, result: 'pending' }
     }
   }
@@ -88,40 +88,40 @@ export async function chargeInside(
 
 /** Money arrives when it arrives: too little, too much, twice or too late, it is counted. */
 export async function receiveTransfer(
-  parts: LedgerParts,
+  deps: LedgerDeps,
   chance: Chance,
   merchantUuid: string,
   { accountNumber, amount }: { accountNumber: string; amount: number },
 ): Promise<Books> {
-  const found = await findPaymentByAccount(parts.database, merchantUuid, accountNumber)
+  const found = await findPaymentByAccount(deps.database, merchantUuid, accountNumber)
   if (!found) throw notFound('There is no account with this number.')
-  return changeBooks(parts, found, async (tx, books) => {
+  return changeBooks(deps, found, async (tx, books) => {
     const taken = books.payment.taken + amount
     if (!Number.isSafeInteger(taken)) throw invalid('That is more money than the books can hold.')
     const payment = { ...books.payment, taken }
     const received = await enter(tx, { ...books, payment }, { kind: 'transfer', amount })
     await savePayment(tx, payment)
-    await queueNotice(tx, parts, chance, received, 'transfer.received')
+    await queueNotice(tx, deps, chance, received, 'transfer.received')
     return received
   })
 }
 
 /** The customer has said no. Too late for that, and the books stay as they are. */
-export function cancelPayment(parts: LedgerParts, chance: Chance, key: PaymentKey): Promise<Books> {
-  return changeBooks(parts, key, async (tx, books) => {
+export function cancelPayment(deps: LedgerDeps, chance: Chance, key: PaymentKey): Promise<Books> {
+  return changeBooks(deps, key, async (tx, books) => {
     if (isFinished(books.payment)) return books
     const payment = { ...books.payment, cancelledAt: books.payment.readAt, awaitingCode: null }
     const failureCode = 'customer_cancelled'
     const cancelled = await enter(tx, { ...books, payment }, { kind: 'charge', amount: payment.requested, failureCode })
     await savePayment(tx, payment)
-    await queueNotice(tx, parts, chance, cancelled, 'payment.failed')
+    await queueNotice(tx, deps, chance, cancelled, 'payment.failed')
     return cancelled
   })
 }
 
 /** Back to the choice of a card: the one that a code was asked for is forgotten. */
-export function forgetAwaitedCard(parts: LedgerParts, key: PaymentKey): Promise<void> {
-  return changeBooks(parts, key, (tx, { payment }) => savePayment(tx, { ...payment, awaitingCode: null }))
+export function forgetAwaitedCard(deps: LedgerDeps, key: PaymentKey): Promise<void> {
+  return changeBooks(deps, key, (tx, { payment }) => savePayment(tx, { ...payment, awaitingCode: null }))
 }
 
 export const isExpired = ({ expiresAt, readAt }: Payment) => expiresAt <= readAt

@@ -3,7 +3,7 @@ import type { Clock } from '../kernel/clock.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
 import type { SendMail } from './mail.ts'
 
-export interface MemberDependencies {
+export interface MemberDeps {
   database: Database
   clock: Clock
   secrets: SecretBox

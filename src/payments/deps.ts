@@ -6,7 +6,7 @@ import type { Providers } from '../providers/provider.ts'
 import type { Links } from './links.ts'
 
 /** The dependencies of the payment operations. */
-export interface PaymentDependencies {
+export interface PaymentDeps {
   database: Database
   clock: Clock
   log: Logger
@@ -16,6 +16,6 @@ export interface PaymentDependencies {
 }
 
 /** The same, with the connections that are reserved for settling and notices. */
-export function withReserved(deps: PaymentDependencies): PaymentDependencies {
+export function withReserved(deps: PaymentDeps): PaymentDeps {
   return { ...deps, database: reservedOf(deps.database) }
 }
