@@ -3,7 +3,7 @@ import { buildApp } from '../src/http/app.ts'
 import { livePayments } from '../src/http/checkout/live-payments.ts'
 import { listen } from '../src/http/server/listen.ts'
 import { integrationCache } from '../src/integrations/integration-cache.ts'
-import { providerConnections } from '../src/integrations/provider-connections.ts'
+import { providerClients } from '../src/integrations/provider-clients.ts'
 import { systemClock } from '../src/kernel/clock.ts'
 import { secretBox } from '../src/kernel/secret-box.ts'
 import { createLog } from '../src/log.ts'
@@ -31,7 +31,7 @@ const app = await buildApp({
   paymentBatch: { insert: async () => true },
   live: livePayments({ database, log }),
   assets: await buildAssets(),
-  providers: providerConnections({
+  providers: providerClients({
     database,
     secrets,
     masterKey: Buffer.alloc(32),

@@ -16,7 +16,7 @@ import { findDefaultSecret } from './events/webhook-secret-store.ts'
 import { SANDBOX_MERCHANT_ID, seedSandbox } from './integrations/create-merchant.ts'
 import { integrationCache } from './integrations/integration-cache.ts'
 import { INTEGRATIONS_CHANNEL } from './integrations/integration-store.ts'
-import { providerConnections } from './integrations/provider-connections.ts'
+import { providerClients } from './integrations/provider-clients.ts'
 import { type Clock, systemClock } from './kernel/clock.ts'
 import { idOf } from './kernel/ids.ts'
 import type { Mode } from './kernel/mode.ts'
@@ -174,7 +174,7 @@ async function startHttp(config: Config, log: Logger, deps: CommandDeps, keys: K
     ...deps,
     log,
     links: linksOn(() => baseUrl),
-    providers: providerConnections({
+    providers: providerClients({
       database: deps.database,
       secrets,
       masterKey: keys.secretKey,

@@ -74,8 +74,8 @@ export async function checkIntegration(
   name: string,
 ): Promise<KeysVerdict> {
   if (!(await findIntegration(database, secrets, owner, name))) throw notSetUp(name, owner.mode)
-  const connection = await providers.connect(owner, name)
-  return connection.verifyKeys()
+  const client = await providers.connect(owner, name)
+  return client.verifyKeys()
 }
 
 export interface KeysWarning {
@@ -97,7 +97,7 @@ export async function warnOfKeys(
   const timer = setTimeout(() => late.resolve({ kind: 'unknown', because }), waitMs)
   const asked = providers
     .connect(owner, name)
-    .then((connection) => connection.verifyKeys())
+    .then((client) => client.verifyKeys())
     .catch((): KeysVerdict => ({ kind: 'unknown', because: 'the check failed' }))
   const verdict = await Promise.race([asked, late.promise]).finally(() => clearTimeout(timer))
   if (verdict.kind === 'good') return null

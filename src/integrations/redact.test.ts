@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Connection, ProviderAnswer } from '../providers/provider.ts'
+import type { ProviderAnswer, ProviderClient } from '../providers/provider.ts'
 import { redactCredentials, redactErrors } from './redact.ts'
 
 test('a response that echoes the credential is passed on without it; any other is unchanged', async () => {
@@ -29,7 +29,7 @@ test('an error of an adapter keeps its class and stack frames and loses its mess
     check: async () => throws(),
     refund: async () => Promise.reject(secret),
     verifyKeys: async () => ({ kind: 'good' }),
-  } as unknown as Connection)
+  } as unknown as ProviderClient)
   const thrown: Error[] = []
   for (const call of [connection.readNotice, connection.check, connection.refund] as (() => unknown)[]) {
     await assert.rejects(

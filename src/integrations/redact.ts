@@ -1,4 +1,4 @@
-import type { Connection, ProviderHttp } from '../providers/provider.ts'
+import type { ProviderClient, ProviderHttp } from '../providers/provider.ts'
 
 /** Removes the request's credential from responses that echo it, so that it cannot reach a log, an error or the database. */
 export function redactCredentials(http: ProviderHttp): ProviderHttp {
@@ -13,8 +13,8 @@ export function redactCredentials(http: ProviderHttp): ProviderHttp {
 }
 
 /** Replaces the message of an error that an adapter throws: it may contain keys, tokens or notices. The stack frames stay. */
-export function redactErrors(connection: Connection): Connection {
-  return new Proxy(connection, {
+export function redactErrors(client: ProviderClient): ProviderClient {
+  return new Proxy(client, {
     get(target, name, receiver) {
       const member: unknown = Reflect.get(target, name, receiver)
       if (typeof member !== 'function') return member

@@ -1,5 +1,5 @@
 import { checkOrder } from '../providers/check-order.ts'
-import type { Connection, KeysVerdict, Receipt, RefundOrder } from '../providers/provider.ts'
+import type { KeysVerdict, ProviderClient, Receipt, RefundOrder } from '../providers/provider.ts'
 
 const VERDICT_CACHED_MS = 60_000
 
@@ -11,13 +11,13 @@ const VERDICT_CACHED_MS = 60_000
  * Their answer counts only if they find the order: order references are random, so another account does not have it. Otherwise the
  * outcome stays unknown.
  *
- * `current`: the connection with the current keys; undefined when these are the current ones. `now` is a monotonic clock.
+ * `current`: the client with the current keys; undefined when these are the current ones. `now` is a monotonic clock.
  */
 export function withRotatedKeys(
-  own: Connection,
-  current: () => Promise<Connection | undefined>,
+  own: ProviderClient,
+  current: () => Promise<ProviderClient | undefined>,
   now: () => number = () => performance.now(),
-): Connection {
+): ProviderClient {
   let verdict: { kind: KeysVerdict['kind']; atMs: number } | undefined
 
   async function isRefused(): Promise<boolean> {
@@ -27,12 +27,12 @@ export function withRotatedKeys(
   }
 
   /** The current keys, if they have replaced these and the provider refuses these. */
-  async function successor(): Promise<Connection | undefined> {
+  async function successor(): Promise<ProviderClient | undefined> {
     const next = await current()
     return next && (await isRefused()) ? next : undefined
   }
 
-  const rotated: Partial<Connection> = {
+  const rotated: Partial<ProviderClient> = {
     async check(order) {
       const answer = await own.check(order)
       if (answer.kind !== 'unknown') return answer
@@ -70,7 +70,7 @@ export function withRotatedKeys(
 }
 
 /** Whether these keys find the order. What a person matched is of another order at the provider: that one must have the very same money. */
-async function hasMoneyOf(keys: Connection, { order, matched }: RefundOrder): Promise<boolean> {
+async function hasMoneyOf(keys: ProviderClient, { order, matched }: RefundOrder): Promise<boolean> {
   const found = await keys.check(order)
   if (found.kind !== 'missing' || !matched) return found.kind !== 'missing' && found.kind !== 'unknown'
   for (const receipt of matched.receipts) if (!(await hasReceipt(keys, receipt, matched.isOnRecord))) return false
@@ -79,7 +79,7 @@ async function hasMoneyOf(keys: Connection, { order, matched }: RefundOrder): Pr
 
 /** Transaction ids are unique within one account only, so the amount and the time must agree, and an order on record is another one. */
 async function hasReceipt(
-  keys: Connection,
+  keys: ProviderClient,
   { transactionId, amount, at }: Receipt,
   isOnRecord: (reference: string) => Promise<boolean>,
 ): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { shortenPageIds } from '../kernel/page-secrets.ts'
 import { providerCallSeconds, providerCalls } from '../metrics/instruments.ts'
-import type { Connection, Unknown } from '../providers/provider.ts'
+import type { ProviderClient, Unknown } from '../providers/provider.ts'
 import { markFailed, startProviderSpan } from '../tracing/payment-traces.ts'
 import type { PaymentDeps } from './deps.ts'
 import type { Attempt } from './state/attempt.ts'
@@ -23,7 +23,7 @@ export async function callProvider<Answer extends { kind: string }>(
   deps: PaymentDeps,
   attempt: Attempt,
   call: ProviderCall,
-  request: (connection: Connection) => Promise<Answer>,
+  request: (client: ProviderClient) => Promise<Answer>,
 ): Promise<Answer | Unknown> {
   const { answer, record } = await askProvider(deps, attempt, call, request)
   await recordProviderCall(deps, record)
@@ -45,7 +45,7 @@ export async function askProvider<Answer extends { kind: string }>(
   deps: PaymentDeps,
   attempt: Attempt,
   call: ProviderCall,
-  request: (connection: Connection) => Promise<Answer>,
+  request: (client: ProviderClient) => Promise<Answer>,
 ): Promise<{ answer: Answer | Unknown; record: CallRecord }> {
   const { id: attemptId, paymentId, provider, keysVersion } = attempt
   const isStart = START_CALLS.has(call)
@@ -54,12 +54,12 @@ export async function askProvider<Answer extends { kind: string }>(
   let answer: Answer | Unknown
   let isConnected = false
   try {
-    const connection = await deps.providers.connect(attempt, provider, {
+    const client = await deps.providers.connect(attempt, provider, {
       keysVersion,
       purpose: isStart ? 'start' : 'check',
     })
     isConnected = true
-    answer = await request(connection)
+    answer = await request(client)
   } catch (err) {
     deps.log.error({ err, attemptId, provider, call }, 'provider adapter failed')
     const because = 'the adapter failed; the log has the reason'

@@ -21,13 +21,13 @@ export interface Provider {
   /** Where its API is; null for one that we play ourselves. */
   readonly baseURL: Record<Mode, string> | null
   /** Speaks for one merchant in one mode. Keeps no state that another process would miss. */
-  connect(account: Account): Connection
+  connect(options: ClientOptions): ProviderClient
   /** For a provider that moves no real money: the keys of a merchant who has set nothing up. */
   sandboxKeys?(seed: {
     masterKey: Buffer
     merchantUuid: string
     serverUrl: string
-  }): Pick<Account, 'settings' | 'baseURL'>
+  }): Pick<ClientOptions, 'settings' | 'baseURL'>
 }
 
 /** One thing that a merchant copies from the provider's dashboard. */
@@ -77,7 +77,7 @@ export interface Capabilities {
   answersWithinMs?: number
 }
 
-export interface Account {
+export interface ClientOptions {
   mode: Mode
   /** Keys and the like, as the merchant set them up. */
   settings: Record<string, string>
@@ -86,7 +86,7 @@ export interface Account {
   http: ProviderHttp
 }
 
-export interface Connection {
+export interface ProviderClient {
   /** The key that may be seen by everyone. */
   readonly publicKey: string
   /** Whether the keys work, by a call that changes nothing. */
@@ -377,10 +377,10 @@ export interface Providers {
    * With the version of the keys that is given, also a retired one; else with the current one, also of an integration that was removed: payments
    * under way go on.
    */
-  connect(owner: Owner, name: string, options?: ConnectOptions): Promise<Connection>
+  connect(owner: Owner, name: string, options?: ConnectOptions): Promise<ProviderClient>
   /** The versions of the keys that may have signed a notice, the current one first. Empty: never set up. */
   keysVersions(owner: Owner, name: string): Promise<number[]>
-  /** The circuit breakers of the open connections. */
+  /** The circuit breakers of the open clients. */
   breakers(): { provider: string; mode: Mode; state: string }[]
 }
 

@@ -127,12 +127,12 @@ async function listAll(
   const found = new Map<string, Listed>()
   const range = { from: new Date(from.getTime() - MARGIN_MS), to: new Date(to.getTime() + MARGIN_MS) }
   for (const keysVersion of await providers.keysVersions(scope, provider)) {
-    const connection = await providers.connect(scope, provider, { keysVersion })
-    if (!connection.listTransactions) return incomplete(found, `${provider} has no list of transactions`)
+    const client = await providers.connect(scope, provider, { keysVersion })
+    if (!client.listTransactions) return incomplete(found, `${provider} has no list of transactions`)
     let cursor: string | null = null
     for (let page = 0; ; page++) {
       if (page === MAX_PAGES) return incomplete(found, `${provider} lists more than ${MAX_PAGES} pages`)
-      const answer = await connection.listTransactions(range, cursor)
+      const answer = await client.listTransactions(range, cursor)
       if (answer.kind !== 'page') return incomplete(found, answer.because)
       for (const each of answer.transactions) {
         const name = `${each.transactionId} ${each.reference}`
@@ -181,8 +181,8 @@ async function findFailed(
   theirs: Listed,
 ): Promise<Repair | null> {
   if (theirs.reference === null || returning > 0) return null
-  const connection = await providers.connect(scope, scope.provider, { keysVersion: theirs.keysVersion })
-  const found = await findInOrder(connection, theirs, theirs.reference)
+  const client = await providers.connect(scope, scope.provider, { keysVersion: theirs.keysVersion })
+  const found = await findInOrder(client, theirs, theirs.reference)
   if ('kind' in found || !found.returnedIsOfOrder || found.ofOrder.length > 1) return null
   const returned = Math.max(returnedOf(found), returnedOf(theirs))
   return returned < recorded ? { kind: 'failed refund', transactionId, keysVersion, recorded, returned } : null

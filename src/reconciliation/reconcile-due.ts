@@ -1,10 +1,10 @@
 import {
-  type AccountLimits,
+  type CallLimits,
   type ClaimedWork,
   MAX_BACKGROUND_WAIT_MS,
   NO_LIMITS,
   startWithin,
-} from '../outbound/account-limits.ts'
+} from '../outbound/call-limits.ts'
 import type { PaymentDeps } from '../payments/deps.ts'
 import { type Reconciled, reconcileReturns } from '../payments/refunds/reconcile-returns.ts'
 import { findAttempt } from '../payments/store/attempts.ts'
@@ -29,14 +29,14 @@ export async function reconcileDueReturns(deps: PaymentDeps, limit: number): Pro
   return claimed
 }
 
-/** Starts the work without waiting for the answers, within the rate limits of each provider account. */
+/** Starts the work without waiting for the answers, within the rate limits of each integration. */
 export async function startDueReconciliations(
   deps: PaymentDeps,
   limit: number,
-  limits: AccountLimits,
+  limits: CallLimits,
 ): Promise<ClaimedWork> {
   return startWithin(limits, await claimDueReconciliations(deps.database, limit), {
-    accountOf: ({ account }) => account,
+    keyOf: ({ integration }) => integration,
     maxWaitOf: () => MAX_BACKGROUND_WAIT_MS,
     work: (each) =>
       reconcileOne(deps, each).catch((err) =>

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { valueRewrapper } from '../keys/rewrap-values.ts'
 import { deleteExpired } from '../members/session-store.ts'
 import { jobFailures, providerCallWaits } from '../metrics/instruments.ts'
-import { type AccountLimits, accountLimits, type ClaimedWork } from '../outbound/account-limits.ts'
+import { type CallLimits, type ClaimedWork, callLimits } from '../outbound/call-limits.ts'
 import type { PaymentDeps } from '../payments/deps.ts'
 import { startDueRefunds } from '../payments/refunds/refund-payment.ts'
 import { startDueChecks } from '../payments/settle/check-attempts.ts'
@@ -28,7 +28,7 @@ export interface Job {
 const BATCH = 25
 const HOUR_MS = 3_600_000
 
-// Rate limits for each provider account and process (backpressure). A healthy provider answers within 300 ms, so eight calls in flight
+// Rate limits for each integration and process (backpressure). A healthy provider answers within 300 ms, so eight calls in flight
 // are about 25 per second. Checks have three such limits, one for each urgency. Ten thousand open links need seven checks per second.
 const CHECK_LIMITS = { maxInFlight: 8, perSecond: 15, burst: 30 }
 const NOTICE_LIMITS = { maxInFlight: 8, perSecond: 50, burst: 100 }
@@ -81,10 +81,10 @@ export function startWorker(deps: PaymentDeps, others: Job[] = []): Worker {
 /** Starts provider calls without waiting for them, so that one slow provider does not delay the others. */
 function providerCalls(deps: PaymentDeps) {
   const running = new Set<Promise<void>>()
-  type Start = (deps: PaymentDeps, limit: number, limits: AccountLimits) => Promise<ClaimedWork>
+  type Start = (deps: PaymentDeps, limit: number, limits: CallLimits) => Promise<ClaimedWork>
   return {
-    job(work: string, start: Start, options: Parameters<typeof accountLimits>[0]): Job['run'] {
-      const limits = accountLimits(options)
+    job(work: string, start: Start, options: Parameters<typeof callLimits>[0]): Job['run'] {
+      const limits = callLimits(options)
       providerCallWaits.set(work, () => limits.longestWaitMs())
       return async () => {
         if (running.size >= MAX_BATCHES) return false

@@ -1,4 +1,4 @@
-import type { Connection } from '../../src/providers/provider.ts'
+import type { ProviderClient } from '../../src/providers/provider.ts'
 import type { StartFake } from '../fakes/fake-provider.ts'
 import { startFakePaystack } from '../fakes/paystack/fake.ts'
 import { startFakeStripe } from '../fakes/stripe/fake.ts'
@@ -22,7 +22,7 @@ export const CONTRACTS: Contract[] = [
 
 export interface Findings {
   /** By their call: how often it was made, for which of our calls, and which gaps it needed. */
-  calls: Map<string, { times: number; during: Set<keyof Connection>; gaps: Set<Gap> }>
+  calls: Map<string, { times: number; during: Set<keyof ProviderClient>; gaps: Set<Gap> }>
   /** One sentence for each mistake. */
   wrong: string[]
 }

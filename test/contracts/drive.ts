@@ -3,10 +3,10 @@ import type { Channel } from '../../src/kernel/channel.ts'
 import { type Currency, type Money, money } from '../../src/kernel/money.ts'
 import { providerHttp } from '../../src/outbound/provider-http.ts'
 import type {
-  Connection,
   Order,
   OrderHandle,
   ProviderCall,
+  ProviderClient,
   RefundOrder,
   TransactionsAnswer,
 } from '../../src/providers/provider.ts'
@@ -14,7 +14,7 @@ import type { FakeProvider } from '../fakes/fake-provider.ts'
 
 /** A request that an adapter made, and what it was asked to do. */
 export interface Made {
-  during: keyof Connection
+  during: keyof ProviderClient
   call: ProviderCall
 }
 
@@ -39,8 +39,8 @@ export async function driveEveryCall(fake: FakeProvider, made: Made[]): Promise<
 }
 
 /** Records each request before it is sent, so that a failed one is recorded too. */
-function watchedConnection({ provider, settings, upstream }: FakeProvider, made: Made[]): Connection {
-  let during: keyof Connection = 'verifyKeys'
+function watchedConnection({ provider, settings, upstream }: FakeProvider, made: Made[]): ProviderClient {
+  let during: keyof ProviderClient = 'verifyKeys'
   const http = providerHttp()
   const watched: Pick<typeof http, 'request'> = {
     request(call) {
@@ -50,7 +50,7 @@ function watchedConnection({ provider, settings, upstream }: FakeProvider, made:
   }
   const connection = provider.connect({ mode: 'sandbox', settings, baseURL: upstream.url, http: watched })
   return new Proxy(connection, {
-    get(target, name: keyof Connection) {
+    get(target, name: keyof ProviderClient) {
       const part = target[name]
       if (typeof part !== 'function') return part
       return (...args: never[]) => {
@@ -63,7 +63,7 @@ function watchedConnection({ provider, settings, upstream }: FakeProvider, made:
 
 interface Journey {
   fake: FakeProvider
-  connection: Connection
+  connection: ProviderClient
 }
 
 async function startCards({ fake, connection }: Journey): Promise<void> {

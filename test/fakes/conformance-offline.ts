@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test as nodeTest, type TestContext } from 'node:test'
 import { type Currency, money } from '../../src/kernel/money.ts'
 import { providerHttp } from '../../src/outbound/provider-http.ts'
-import type { Connection, Order, OrderHandle, Provider } from '../../src/providers/provider.ts'
+import type { Order, OrderHandle, Provider, ProviderClient } from '../../src/providers/provider.ts'
 import { findProvider } from '../../src/providers/registry.ts'
 import { startUpstream, TROUBLES } from './upstream.ts'
 
@@ -82,7 +82,7 @@ export function offlineConformance(provider: Provider, settingsFor: (t: TestCont
   })
 }
 
-async function callsOf({ capabilities }: Provider, connection: Connection): Promise<[string, { kind: string }][]> {
+async function callsOf({ capabilities }: Provider, connection: ProviderClient): Promise<[string, { kind: string }][]> {
   const currency = capabilities.currencies[0] as Currency
   const amount = money(capabilities.limits[currency]?.min ?? 1, currency)
   const startedAt = new Date()

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test as nodeTest, type TestContext } from 'node:test'
 import { money } from '../../src/kernel/money.ts'
 import type {
-  Connection,
   ListedTransaction,
   OrderHandle,
   Provider,
+  ProviderClient,
   ReturnsAnswer,
 } from '../../src/providers/provider.ts'
 import type { Features, Rig } from './conformance.ts'
@@ -239,7 +239,7 @@ async function onlyDispute(rig: Rig, order: OrderHandle, transactionIds: string[
   return dispute
 }
 
-async function everyTransaction(connection: Connection, range: { from: Date; to: Date }) {
+async function everyTransaction(connection: ProviderClient, range: { from: Date; to: Date }) {
   assert.ok(connection.listTransactions, 'the adapter lists transactions')
   const listed: ListedTransaction[] = []
   let cursor: string | null = null
@@ -274,7 +274,7 @@ function closeDispute({ closeDispute }: Rig, disputeId: string, outcome: 'won' |
 }
 
 /** The same account with other secrets, which still match their patterns. */
-function withWrongKeys({ provider, settings, upstream, baseURL = upstream.url }: Rig): Connection {
+function withWrongKeys({ provider, settings, upstream, baseURL = upstream.url }: Rig): ProviderClient {
   const declared = provider.settings.filter(({ secret }) => secret).map(({ name }) => name)
   // A provider whose keys follow from ours declares no settings.
   const secrets = new Set(provider.settings.length > 0 ? declared : ['secretKey'])

@@ -3,11 +3,11 @@ import { test as nodeTest, type TestContext } from 'node:test'
 import fc from 'fast-check'
 import { money, parseCurrency } from '../../src/kernel/money.ts'
 import {
-  type Connection,
   type Declined,
   FAILURE_CODES,
   type OrderHandle,
   type Provider,
+  type ProviderClient,
   type RawNotice,
   type Receipt,
 } from '../../src/providers/provider.ts'
@@ -22,7 +22,7 @@ export interface Rig {
   /** As the merchant would paste them. */
   settings: Record<string, string>
   /** Over a real way out to `upstream`, with a deadline of about half a second at most. */
-  connection: Connection
+  connection: ProviderClient
   upstream: Upstream
   /** Texts that must never appear in an outcome. */
   secrets: string[]

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { after, test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
-import type { AccountLimits } from '../../src/outbound/account-limits.ts'
+import type { CallLimits } from '../../src/outbound/call-limits.ts'
 import { checkDueAttempts, startDueChecks } from '../../src/payments/settle/check-attempts.ts'
 import { checkAttempt } from '../../src/payments/settle/settle-attempt.ts'
 import { claimDueChecks, makeChecksDue, postponeChecks } from '../../src/payments/store/attempts.ts'
@@ -95,7 +95,7 @@ test('a declined attempt is checked in time while its link is open: the customer
        where place = ${shop.place} and payment_id = ${uuidOf(id)}`)
     await makeChecksDue(database, id)
     const entered: string[] = []
-    const enter: AccountLimits['enter'] = (account) => {
+    const enter: CallLimits['enter'] = (account) => {
       if (account.startsWith(shop.merchantId)) entered.push(account.split(' ').at(-1) as string)
       return { waitMs: 1_000 }
     }

@@ -6,7 +6,7 @@ import type { App } from '../../src/http/server/framework.ts'
 import { integrationCache } from '../../src/integrations/integration-cache.ts'
 import { INTEGRATIONS_CHANNEL } from '../../src/integrations/integration-store.ts'
 import { warnOfKeys } from '../../src/integrations/manage-integrations.ts'
-import { providerConnections } from '../../src/integrations/provider-connections.ts'
+import { providerClients } from '../../src/integrations/provider-clients.ts'
 import { idOf } from '../../src/kernel/ids.ts'
 import { secretBox } from '../../src/kernel/secret-box.ts'
 import { PROVIDERS } from '../../src/providers/registry.ts'
@@ -26,7 +26,7 @@ const ACME = '/payments/v1/integrations/acme'
 async function startProcess(cache = integrationCache(database)) {
   const allowPrivate = () => true
   const masterKey = Buffer.alloc(32, 7)
-  const providers = providerConnections({
+  const providers = providerClients({
     ...{ database, secrets, masterKey, allowPrivate },
     serverUrl: () => BASE_URL,
     providers: [...PROVIDERS, acme],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import type { App } from '../../src/http/server/framework.ts'
-import { providerConnections } from '../../src/integrations/provider-connections.ts'
+import { providerClients } from '../../src/integrations/provider-clients.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
 import type { Mode } from '../../src/kernel/mode.ts'
 import { secretBox } from '../../src/kernel/secret-box.ts'
@@ -21,7 +21,7 @@ const { secretKey, publicKey } = KEYS.sandbox
 
 /** A process of its own, as it were, with connections and memories of its own. */
 async function startProcess(allowPrivate: (mode: Mode) => boolean = (mode) => mode === 'sandbox') {
-  const providers = providerConnections({
+  const providers = providerClients({
     database,
     secrets,
     masterKey: Buffer.alloc(32, 7),

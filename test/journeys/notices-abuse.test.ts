@@ -3,7 +3,7 @@ import { after, test } from 'node:test'
 import type { Database } from '../../src/database/database.ts'
 import { sql } from '../../src/database/sql.ts'
 import type { App } from '../../src/http/server/framework.ts'
-import { providerConnections } from '../../src/integrations/provider-connections.ts'
+import { providerClients } from '../../src/integrations/provider-clients.ts'
 import { newId, uuidOf } from '../../src/kernel/ids.ts'
 import { secretBox } from '../../src/kernel/secret-box.ts'
 import { deleteFinishedNotices, deleteUnmatchedNotices } from '../../src/payments/store/notices.ts'
@@ -46,7 +46,7 @@ async function start({ rateLimit = true } = {}) {
       return database.transaction(work)
     },
   }
-  const providers = providerConnections({
+  const providers = providerClients({
     ...{ database: counted, secrets, masterKey: Buffer.alloc(32), serverUrl: () => BASE_URL, allowPrivate: () => true },
     providers: [acme],
   })

@@ -14,7 +14,7 @@ import { findPaymentStateById } from '../../src/payments/store/payment-states.ts
 import { findRefund, sealAccount } from '../../src/payments/store/refunds.ts'
 import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
 import { signNotice } from '../../src/providers/gateway/simulator/notices.ts'
-import type { Connection, ListedRefund, Provider, Providers, RefundOutcome } from '../../src/providers/provider.ts'
+import type { ListedRefund, Provider, ProviderClient, Providers, RefundOutcome } from '../../src/providers/provider.ts'
 import { reconcileDueReturns } from '../../src/reconciliation/reconcile-due.ts'
 import { eventually, request, type Shop, startPaying } from '../support/paying.ts'
 import { letPass, noticeAbout, noticesAbout, recordAt } from '../support/payment-records.ts'
@@ -43,12 +43,12 @@ const refundBy = (shop: Shop, { reference }: Paid, amount: number) =>
   shop.call('POST', `/payments/v1/payments/${reference}/refunds`, { amount })
 
 /** The service with a provider that answers some calls as a test says. */
-function withProvider(changes: Partial<Connection>): PaymentDeps {
+function withProvider(changes: Partial<ProviderClient>): PaymentDeps {
   const connect: Providers['connect'] = async (...of) => ({ ...(await parts.providers.connect(...of)), ...changes })
   return { ...parts, providers: { ...parts.providers, connect } }
 }
 
-const silent: Connection['refund'] = async () => ({ kind: 'unknown', because: 'no answer' })
+const silent: ProviderClient['refund'] = async () => ({ kind: 'unknown', because: 'no answer' })
 
 /** A refund of ours that the provider has not answered. */
 async function pendingRefund(payment: Paid, amount: number): Promise<RefundId> {
@@ -66,7 +66,7 @@ async function pendingRefund(payment: Paid, amount: number): Promise<RefundId> {
 async function reconcileWith(payment: Paid, refunds: ListedRefund[]) {
   const [attempt] = (await findPaymentStateById(database, payment.id as PaymentId))?.attempts ?? []
   assert.ok(attempt)
-  const listReturns: Connection['listReturns'] = async () => ({ kind: 'returns', refunds, disputes: [] })
+  const listReturns: ProviderClient['listReturns'] = async () => ({ kind: 'returns', refunds, disputes: [] })
   return reconcileReturns(withProvider({ listReturns }), attempt)
 }
 
@@ -111,7 +111,7 @@ test('a provider that does not list its refunds is asked again an hour later', a
     () => refunded(shop, payment),
     (amount) => amount > 0,
   )
-  const listReturns: Connection['listReturns'] = async () => ({ kind: 'unknown', because: 'no answer' })
+  const listReturns: ProviderClient['listReturns'] = async () => ({ kind: 'unknown', because: 'no answer' })
   await letPass(database, payment, 2 * DAY)
   assert.equal(await reconcileDueReturns(withProvider({ listReturns }), 100), 1)
   await letPass(database, payment, 3_500)
@@ -133,7 +133,7 @@ test('a refund notice is retried while the provider does not list its refunds', 
   const owner = { merchantId: shop.merchantId, mode: 'sandbox' as const }
   const received = await receiveNotice(parts, owner, 'gateway', { body: Buffer.from(body), headers })
   assert.ok(received.kind === 'kept')
-  const listReturns: Connection['listReturns'] = async () => ({ kind: 'unknown', because: 'no answer' })
+  const listReturns: ProviderClient['listReturns'] = async () => ({ kind: 'unknown', because: 'no answer' })
   await assert.rejects(processNotice(withProvider({ listReturns }), received.notice), /no answer/)
   assert.deepEqual(
     (await noticesAbout(database, payment.order)).map(({ says, state }) => [says, state]),
@@ -264,7 +264,7 @@ test('a refund that is not finished within 3 days needs review, is announced onc
   await database.rows(sql`update refunds set due_at = null where status = 'pending'`) // those of other tests
   const id = await pendingRefund(payment, 300_000)
   let asked = 0
-  const refund: Connection['refund'] = async (wanted) => {
+  const refund: ProviderClient['refund'] = async (wanted) => {
     asked++
     return silent(wanted)
   }
@@ -341,7 +341,7 @@ test('returns of several transfers that were made before we saw them are counted
       at: new Date(),
     })
     const receipts = [receipt('a', 400, 400), receipt('b', 1_000, 300), receipt('c', 1_000, 0)]
-    const check: Connection['check'] = async () => ({ kind: 'paid', receipts })
+    const check: ProviderClient['check'] = async () => ({ kind: 'paid', receipts })
     await checkAttempt(withProvider({ check }), attempt, { source: 'check' })
     const before = await shop.payment(reference)
     assert.equal(before.status, 'successful')

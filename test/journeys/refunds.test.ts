@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
 import { sendDueRefunds } from '../../src/payments/refunds/refund-payment.ts'
-import type { Connection, Providers } from '../../src/providers/provider.ts'
+import type { ProviderClient, Providers } from '../../src/providers/provider.ts'
 import { doorInTrouble } from '../support/door-in-trouble.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 import { closeInstructions, letPass } from '../support/payment-records.ts'
@@ -391,7 +391,7 @@ test('a slow provider is called by one process only', async (t) => {
   const answered = Promise.withResolvers<void>()
   const connect: Providers['connect'] = async (...of) => {
     const connection = await parts.providers.connect(...of)
-    const refund: Connection['refund'] = async () => {
+    const refund: ProviderClient['refund'] = async () => {
       asked++
       await answered.promise
       return { kind: 'refused', because: 'it was slow, and then it refused' }
@@ -430,7 +430,7 @@ test('a refund that the provider accepted is asked about by the id that it gave'
   const asked: (string | undefined)[] = []
   const connect: Providers['connect'] = async (...of) => {
     const connection = await parts.providers.connect(...of)
-    const refund: Connection['refund'] = async ({ refundId }) => {
+    const refund: ProviderClient['refund'] = async ({ refundId }) => {
       asked.push(refundId)
       return asked.length === 1 ? { kind: 'pending', refundId: 'theirs-1' } : { kind: 'refunded', refundId: 'theirs-1' }
     }

@@ -13,7 +13,7 @@ import { findPaymentStateById } from '../../src/payments/store/payment-states.ts
 import { insertUnmatched, readShares } from '../../src/payments/store/receipts.ts'
 import { leaseRefund } from '../../src/payments/store/refunds.ts'
 import { closeTransfer } from '../../src/payments/transfers/handle-transfer.ts'
-import type { Connection, ListedDispute, ListedRefund, Providers, Receipt } from '../../src/providers/provider.ts'
+import type { ListedDispute, ListedRefund, ProviderClient, Providers, Receipt } from '../../src/providers/provider.ts'
 import { spreadReturned } from '../../src/providers/spread-returned.ts'
 import { type Shop, startPaying } from '../support/paying.ts'
 import { AMOUNT, assertAudited, loseNotices, type Paid, paid } from '../support/returns.ts'
@@ -23,7 +23,7 @@ const { database, parts } = service
 afterEach(() => assertAudited(database))
 
 /** The service with a provider that answers some calls as a test says. */
-function withProvider(changes: Partial<Connection>): PaymentDeps {
+function withProvider(changes: Partial<ProviderClient>): PaymentDeps {
   const connect: Providers['connect'] = async (...of) => ({ ...(await parts.providers.connect(...of)), ...changes })
   return { ...parts, providers: { ...parts.providers, connect } }
 }
@@ -34,7 +34,7 @@ async function attemptOf(payment: Paid) {
 }
 
 async function reconcileWith(payment: Paid, refunds: ListedRefund[], disputes: ListedDispute[] = []) {
-  const listReturns: Connection['listReturns'] = async () => ({ kind: 'returns', refunds, disputes })
+  const listReturns: ProviderClient['listReturns'] = async () => ({ kind: 'returns', refunds, disputes })
   return reconcileReturns(withProvider({ listReturns }), await attemptOf(payment))
 }
 
@@ -157,7 +157,7 @@ test('the lease of a refund ends no earlier in the database than in the process 
 
 /** Asks a provider that answers with these transactions. */
 async function checkWith(payment: Paid, receipts: Receipt[]) {
-  const check: Connection['check'] = async () => ({ kind: 'paid', receipts })
+  const check: ProviderClient['check'] = async () => ({ kind: 'paid', receipts })
   return checkAttempt(withProvider({ check }), await attemptOf(payment), { source: 'check' })
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
-import type { Connection } from '../../src/providers/provider.ts'
+import type { ProviderClient } from '../../src/providers/provider.ts'
 import { startWorker } from '../../src/worker/worker.ts'
 import { Adversary } from '../support/adversary.ts'
 import { adversaryShop } from '../support/adversary-shop.ts'
@@ -41,7 +41,7 @@ for (const question of QUESTION) {
     adversary.charge(paid.attempt.orderReference, 'pays')
     const parts = healthy.parts()
     const { merchantId } = silent.caller
-    const connect = async (owner: { merchantId: string }): Promise<Connection> => {
+    const connect = async (owner: { merchantId: string }): Promise<ProviderClient> => {
       const connection = adversary.connection('honest')
       return owner.merchantId === merchantId
         ? { ...connection, check: hang, refund: hang, listReturns: hang }
@@ -94,7 +94,7 @@ test('an unknown outcome is checked at once, although many unused links of the s
     update attempts set status = 'processing', next_check_at = now() where id = ${uuidOf(unknown.attempt.id)}`)
   const parts = silent.parts()
   const honest = adversary.connection('honest')
-  const connect = async (): Promise<Connection> => ({
+  const connect = async (): Promise<ProviderClient> => ({
     ...honest,
     async check(order, ...rest) {
       if (order.reference !== unknown.attempt.orderReference) await never.promise

@@ -5,7 +5,7 @@ import { uuidOf } from '../../src/kernel/ids.ts'
 import { checkDueAttempts } from '../../src/payments/settle/check-attempts.ts'
 import { makeChecksDue } from '../../src/payments/store/attempts.ts'
 import { gateway } from '../../src/providers/gateway/adapter.ts'
-import type { Connection, Provider, Providers } from '../../src/providers/provider.ts'
+import type { Provider, ProviderClient, Providers } from '../../src/providers/provider.ts'
 import { startById } from '../support/by-id.ts'
 import { request, type Shop, startPaying } from '../support/paying.ts'
 import { type Json, letPass, recordsOf } from '../support/payment-records.ts'
@@ -110,7 +110,7 @@ test('a link that arrives after its start has failed is not handed out', async (
     const connection = await parts.providers.connect(...of)
     return { ...connection, startCard: (...args) => late(() => connection.startCard(...args)) }
   }
-  const late = async (startCard: () => ReturnType<Connection['startCard']>) => {
+  const late = async (startCard: () => ReturnType<ProviderClient['startCard']>) => {
     await database.rows(sql`
       with changed as (update payments set version = version + 1 where id = ${uuidOf(checkout.id)})
       update attempts set status = 'failed', resolved_at = now(), failure = '{"code":"provider_unavailable","message":"m","providerCode":null}'

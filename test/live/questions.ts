@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { Channel } from '../../src/kernel/channel.ts'
 import { providerHttp } from '../../src/outbound/provider-http.ts'
-import type { Connection, Order, OrderHandle, RefundOrder } from '../../src/providers/provider.ts'
+import type { Order, OrderHandle, ProviderClient, RefundOrder } from '../../src/providers/provider.ts'
 import { brokenKey, type Keys } from './keys.ts'
 import type { Sandbox } from './sandboxes.ts'
 
@@ -28,7 +28,7 @@ type Question = [string, () => Promise<unknown>]
 
 function questionsFor(sandbox: Sandbox, { settings, baseURL }: Extract<Keys, { kind: 'there' }>): Question[] {
   const { provider, keyToBreak, wrongToken, wrongTransaction } = sandbox
-  const connect = (settings: Record<string, string>): Connection =>
+  const connect = (settings: Record<string, string>): ProviderClient =>
     provider.connect({ mode: 'sandbox', settings, baseURL, http: providerHttp() })
   const connection = connect(settings)
   const order = newOrder(sandbox)
@@ -103,7 +103,7 @@ function questionsFor(sandbox: Sandbox, { settings, baseURL }: Extract<Keys, { k
   return questions
 }
 
-async function openAccount(sandbox: Sandbox, connection: Connection): Promise<void> {
+async function openAccount(sandbox: Sandbox, connection: ProviderClient): Promise<void> {
   const order = newOrder(sandbox)
   const account = expect(await connection.openAccount(order), 'account')
   assert.match(account.accountNumber, /^\d{6,20}$/)

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { Account, Connection, Provider, Unknown } from '../../src/providers/provider.ts'
+import type { ClientOptions, Provider, ProviderClient, Unknown } from '../../src/providers/provider.ts'
 import { type Asked, startUpstream, type Upstream } from '../fakes/upstream.ts'
 
 export const KEYS = {
@@ -57,7 +57,7 @@ export function acmeAt(url: string): Provider {
 
 const unknown = (because: string): Unknown => ({ kind: 'unknown', because })
 
-function connect({ settings, baseURL, http }: Account): Connection {
+function connect({ settings, baseURL, http }: ClientOptions): ProviderClient {
   const { secretKey = '', publicKey = '' } = settings
   const call = (method: 'GET' | 'POST', path: string) =>
     http.request({ method, url: baseURL + path, headers: { authorization: `Bearer ${secretKey}` } })

@@ -2,13 +2,13 @@ import type {
   AccountStart,
   Capabilities,
   CardStart,
-  Connection,
   Declined,
   Failure,
   NoticeReading,
   Order,
   Outcome,
   Provider,
+  ProviderClient,
   Receipt,
   RefundOutcome,
   ReturnsAnswer,
@@ -81,7 +81,7 @@ export class Adversary {
   }
 
   /** Every call through it has this fault. */
-  connection(fate: Fate): Connection {
+  connection(fate: Fate): ProviderClient {
     return {
       publicKey: 'public',
       verifyKeys: async () => ({ kind: 'good' }),

@@ -5,7 +5,7 @@ import type { ProviderHttp } from '../../src/outbound/provider-http.ts'
 import type { PaymentDeps } from '../../src/payments/deps.ts'
 import { gateway } from '../../src/providers/gateway/adapter.ts'
 import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
-import type { Connection, Providers } from '../../src/providers/provider.ts'
+import type { ProviderClient, Providers } from '../../src/providers/provider.ts'
 import { findProvider } from '../../src/providers/registry.ts'
 import { type Asked, httpTo, type Said, startUpstream, type Upstream } from '../fakes/upstream.ts'
 import { callingBy, type PayingService, request, type Shop } from './paying.ts'
@@ -67,7 +67,7 @@ export async function startBetween(
 }
 
 function providersAt(baseURL: string, masterKey: Buffer, http: () => ProviderHttp): Providers {
-  const connections = new Map<string, Connection>()
+  const connections = new Map<string, ProviderClient>()
   return {
     find: findProvider,
     isHealthy: () => true,

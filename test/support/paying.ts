@@ -10,7 +10,7 @@ import { type LivePayments, livePayments } from '../../src/http/checkout/live-pa
 import type { App } from '../../src/http/server/framework.ts'
 import { createMerchant } from '../../src/integrations/create-merchant.ts'
 import { integrationCache } from '../../src/integrations/integration-cache.ts'
-import { providerConnections } from '../../src/integrations/provider-connections.ts'
+import { providerClients } from '../../src/integrations/provider-clients.ts'
 import { type Clock, systemClock } from '../../src/kernel/clock.ts'
 import type { Country } from '../../src/kernel/country.ts'
 import { type MerchantId, uuidOf } from '../../src/kernel/ids.ts'
@@ -70,7 +70,7 @@ interface Changes {
   /** Replaces the registry of providers. */
   providers?: readonly Provider[]
   /** Default: provider calls have a minute, because the 5 s of the sandbox provider are too short for a machine that stalls. */
-  providerHttp?: NonNullable<Parameters<typeof providerConnections>[0]['http']>
+  providerHttp?: NonNullable<Parameters<typeof providerClients>[0]['http']>
   /** The clock of provider health. */
   healthNow?: () => number
   /** Default: any free port. */
@@ -116,7 +116,7 @@ export async function openPaying(
     clock,
     log,
     links: linksOn(url),
-    providers: providerConnections({
+    providers: providerClients({
       ...{ database, secrets, masterKey, serverUrl: url, allowPrivate },
       ...(changes.providers && { providers: changes.providers }),
       http: { deadlineMs: 60_000, connectMs: 60_000, ...changes.providerHttp },

@@ -7,7 +7,7 @@ import type { App } from '../../src/http/server/framework.ts'
 import { createMerchant } from '../../src/integrations/create-merchant.ts'
 import { integrationCache } from '../../src/integrations/integration-cache.ts'
 import { addIntegration } from '../../src/integrations/integration-store.ts'
-import { providerConnections } from '../../src/integrations/provider-connections.ts'
+import { providerClients } from '../../src/integrations/provider-clients.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import type { Country } from '../../src/kernel/country.ts'
 import type { Mode } from '../../src/kernel/mode.ts'
@@ -50,7 +50,7 @@ export async function startOn(database: Database, changes: Partial<HttpDeps> = {
     verifyCredential: credentialVerifier(database),
     integrationCache: integrations,
     paymentBatch: paymentBatch(database),
-    providers: providerConnections({
+    providers: providerClients({
       database,
       secrets,
       masterKey: Buffer.alloc(32),

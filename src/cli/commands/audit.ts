@@ -11,7 +11,7 @@ import { auditProvider, type Difference, type ProviderAudit, type Range } from '
 import { type Repaired, repairDifference } from '../../reconciliation/repair-difference.ts'
 import { type Command, type Options, UsageError } from '../command.ts'
 import { print } from '../print.ts'
-import { openProviders } from '../provider-connections.ts'
+import { openProviders } from '../provider-clients.ts'
 import { actor, openSecrets, withDatabase } from '../with-database.ts'
 import { merchantOption } from './merchant.ts'
 

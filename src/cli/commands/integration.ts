@@ -19,7 +19,7 @@ import { linksOn } from '../../payments/links.ts'
 import type { Provider } from '../../providers/provider.ts'
 import { type Command, type Options, UsageError } from '../command.ts'
 import { print, table } from '../print.ts'
-import { openProviders } from '../provider-connections.ts'
+import { openProviders } from '../provider-clients.ts'
 import { findServiceUrls, type ServiceUrls } from '../running-service.ts'
 import { actor, openSecrets, withDatabase } from '../with-database.ts'
 import { readChanges } from './integration-options.ts'
@@ -77,13 +77,13 @@ export function integrationCommands(providers: readonly Provider[]): Command[] {
         const saved = await setIntegration({ ...deps, allowPrivate }, actor(), scope, provider, changes).catch(
           toUsageError,
         )
-        const connections = setsKeys(provider, changes) ? await openProviders(config, deps, providers) : undefined
+        const clients = setsKeys(provider, changes) ? await openProviders(config, deps, providers) : undefined
         const { name } = provider.capabilities
         return {
           config,
           urls,
           record: saved,
-          warning: connections ? await warnOfKeys({ providers: connections }, scope, name) : null,
+          warning: clients ? await warnOfKeys({ providers: clients }, scope, name) : null,
         }
       })
       const view = viewOf(urls, scope, provider, record)
@@ -103,8 +103,8 @@ export function integrationCommands(providers: readonly Provider[]): Command[] {
       const { name } = providerOption(options).capabilities
       const scope = scopeOption(options)
       const verdict = await withSecrets(async ({ config, database, secrets }) => {
-        const connections = await openProviders(config, { database, secrets }, providers)
-        return checkIntegration({ database, secrets, providers: connections }, scope, name)
+        const clients = await openProviders(config, { database, secrets }, providers)
+        return checkIntegration({ database, secrets, providers: clients }, scope, name)
       })
       const reason = verdict.kind === 'good' ? null : verdict.because
       const says = {

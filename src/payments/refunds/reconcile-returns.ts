@@ -1,4 +1,4 @@
-import type { Connection, ListedDispute, ListedRefund, ReturnsAnswer } from '../../providers/provider.ts'
+import type { ListedDispute, ListedRefund, ProviderClient, ReturnsAnswer } from '../../providers/provider.ts'
 import { callProvider } from '../call-provider.ts'
 import { changePayment } from '../change-payment.ts'
 import type { PaymentDeps } from '../deps.ts'
@@ -40,7 +40,7 @@ type Returns = Extract<ReturnsAnswer, { kind: 'returns' }>
  */
 export async function reconcileReturns(deps: PaymentDeps, attempt: Attempt): Promise<Reconciled> {
   const transactionIds = await allTransactionsOf(deps.database, attempt.id)
-  const list = async (provider: Connection) =>
+  const list = async (provider: ProviderClient) =>
     (await provider.listReturns?.(handleOf(attempt), transactionIds)) ?? ({ kind: 'unsupported' } as const)
   const answer = await callProvider(deps, attempt, 'list returns', list)
   if (answer.kind === 'unknown') return { kind: 'unanswered', because: answer.because }

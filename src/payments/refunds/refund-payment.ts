@@ -3,7 +3,7 @@ import { actRecorded } from '../../events/audit-log-store.ts'
 import type { AttemptId, PaymentId } from '../../kernel/ids.ts'
 import { type Currency, type Money, money } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
-import { type AccountLimits, type ClaimedWork, NO_LIMITS, startWithin } from '../../outbound/account-limits.ts'
+import { type CallLimits, type ClaimedWork, NO_LIMITS, startWithin } from '../../outbound/call-limits.ts'
 import type { BankAccount, Capabilities, RefundOutcome } from '../../providers/provider.ts'
 import { callProvider } from '../call-provider.ts'
 import { changePayment, writeDecision } from '../change-payment.ts'
@@ -156,10 +156,10 @@ export async function sendDueRefunds(deps: PaymentDeps, limit: number): Promise<
   return claimed
 }
 
-/** Starts the work without waiting for the answers, within the rate limits of each provider account. */
-export async function startDueRefunds(deps: PaymentDeps, limit: number, limits: AccountLimits): Promise<ClaimedWork> {
+/** Starts the work without waiting for the answers, within the rate limits of each integration. */
+export async function startDueRefunds(deps: PaymentDeps, limit: number, limits: CallLimits): Promise<ClaimedWork> {
   return startWithin(limits, await claimDueRefunds(deps.database, limit), {
-    accountOf: ({ account }) => account,
+    keyOf: ({ integration }) => integration,
     work: async ({ refund, lease }) => {
       await sendRefund(deps, refund, lease).catch((err) =>
         deps.log.warn({ err, refundId: refund.id }, 'sending a refund failed; retrying'),

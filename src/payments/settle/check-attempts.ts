@@ -1,11 +1,11 @@
 import {
-  type AccountLimits,
-  accountKey,
+  type CallLimits,
   type ClaimedWork,
+  integrationKey,
   MAX_BACKGROUND_WAIT_MS,
   NO_LIMITS,
   startWithin,
-} from '../../outbound/account-limits.ts'
+} from '../../outbound/call-limits.ts'
 import type { PaymentDeps } from '../deps.ts'
 import type { Attempt } from '../state/attempt.ts'
 import { claimDueChecks, postponeChecks, releaseCheck } from '../store/attempts.ts'
@@ -18,11 +18,11 @@ export async function checkDueAttempts(deps: PaymentDeps, limit: number): Promis
   return claimed
 }
 
-/** Starts the work without waiting for the answers, within the rate limits of each provider account. */
-export async function startDueChecks(deps: PaymentDeps, limit: number, limits: AccountLimits): Promise<ClaimedWork> {
+/** Starts the work without waiting for the answers, within the rate limits of each integration. */
+export async function startDueChecks(deps: PaymentDeps, limit: number, limits: CallLimits): Promise<ClaimedWork> {
   const now = deps.clock.now()
   return startWithin(limits, await claimDueChecks(deps.database, limit), {
-    accountOf: (attempt) => `${accountKey(attempt)} ${urgency(attempt, now)}`,
+    keyOf: (attempt) => `${integrationKey(attempt)} ${urgency(attempt, now)}`,
     maxWaitOf: (attempt) => (urgency(attempt, now) === 'ended' ? MAX_BACKGROUND_WAIT_MS : undefined),
     work: (attempt) => check(deps, attempt),
     postpone: (late) => postponeChecks(deps.database, late),

@@ -1,14 +1,14 @@
 import type { Place } from '../../kernel/place.ts'
 import type { Owner } from '../../kernel/scope.ts'
 import { findMerchant } from '../../merchants/merchant-store.ts'
-import { type Connection, NotSetUp } from '../../providers/provider.ts'
+import { NotSetUp, type ProviderClient } from '../../providers/provider.ts'
 import type { PaymentDeps } from '../deps.ts'
 
 /** The keys that may have signed a notice for a merchant. None: no such merchant, or the provider is not set up. */
 export interface NoticeKeys {
   /** The merchant's. */
   place: Place
-  list: readonly { keysVersion: number; connection: Connection }[]
+  list: readonly { keysVersion: number; client: ProviderClient }[]
 }
 
 export interface NoticeKeysCache {
@@ -87,7 +87,7 @@ async function readKeys(
   const versions = await providers.keysVersions(owner, provider)
   const found = versions.map(async (keysVersion) => {
     try {
-      return [{ keysVersion, connection: await providers.connect(owner, provider, { keysVersion }) }]
+      return [{ keysVersion, client: await providers.connect(owner, provider, { keysVersion }) }]
     } catch (error) {
       if (error instanceof NotSetUp) return [] // the keys were deleted in the meantime
       throw error

@@ -2,12 +2,12 @@ import { reservedOf } from '../../database/database.ts'
 import { NO_KEYS } from '../../integrations/provider-keys.ts'
 import type { Owner, Scope } from '../../kernel/scope.ts'
 import {
-  type AccountLimits,
-  accountKey,
+  type CallLimits,
   type ClaimedWork,
+  integrationKey,
   NO_LIMITS,
   startWithin,
-} from '../../outbound/account-limits.ts'
+} from '../../outbound/call-limits.ts'
 import type { NoticeReading, RawNotice, Receipt } from '../../providers/provider.ts'
 import { type PaymentDeps, withReserved } from '../deps.ts'
 import { type Reconciled, reconcileReturns } from '../refunds/reconcile-returns.ts'
@@ -98,8 +98,8 @@ interface Signed {
  */
 function readWith({ list }: NoticeKeys, notice: RawNotice): Signed {
   let best: Signed = { keysVersion: NO_KEYS, reading: { kind: 'forged', because: 'no such keys' } }
-  for (const { keysVersion, connection } of list) {
-    const reading = read(() => connection.readNotice(notice))
+  for (const { keysVersion, client } of list) {
+    const reading = read(() => client.readNotice(notice))
     if (reading.kind !== 'forged' && reading.kind !== 'hint') return { keysVersion, reading }
     if (best.reading.kind === 'forged') best = { keysVersion, reading }
   }
@@ -231,8 +231,8 @@ async function findAttemptOf(
   const keysVersions = new Set([notice.keysVersion, ...(await providers.keysVersions(notice, notice.provider))])
   const unanswered: string[] = []
   for (const keysVersion of keysVersions) {
-    const connection = await providers.connect(notice, notice.provider, { keysVersion, purpose: 'check' })
-    const answer = await connection.findReference?.(transactionId)
+    const client = await providers.connect(notice, notice.provider, { keysVersion, purpose: 'check' })
+    const answer = await client.findReference?.(transactionId)
     if (answer?.kind === 'unknown') unanswered.push(answer.because)
     if (answer?.kind !== 'found') continue
     const found = await byOrder(answer.reference)
@@ -259,14 +259,10 @@ export async function processWaitingNotices(deps: PaymentDeps, limit: number): P
   return claimed
 }
 
-/** Starts the work without waiting for the answers, within the rate limits of each provider account. */
-export async function startWaitingNotices(
-  deps: PaymentDeps,
-  limit: number,
-  limits: AccountLimits,
-): Promise<ClaimedWork> {
+/** Starts the work without waiting for the answers, within the rate limits of each integration. */
+export async function startWaitingNotices(deps: PaymentDeps, limit: number, limits: CallLimits): Promise<ClaimedWork> {
   return startWithin(limits, await claimWaitingNotices(deps.database, limit), {
-    accountOf: (notice) => accountKey(notice),
+    keyOf: (notice) => integrationKey(notice),
     work: (notice) =>
       processNotice(deps, notice).catch((err) =>
         deps.log.warn({ err, noticeId: notice.id }, 'processing a notice failed; retrying'),

@@ -172,8 +172,8 @@ type Why = Pick<Signal, 'source' | 'noticeSays' | 'noticeReceipts' | 'noticeId'>
 export async function checkAttempt(deps: PaymentDeps, attempt: Attempt, why: Why): Promise<PaymentState> {
   // The provider does not know an order that awaits the customer's confirmation.
   if (attempt.instructions?.kind === 'confirm') return ignoreSignal(deps, attempt, why)
-  const { answer: outcome, record: call } = await askProvider(deps, attempt, 'check', (connection) =>
-    connection.check(handleOf(attempt)),
+  const { answer: outcome, record: call } = await askProvider(deps, attempt, 'check', (client) =>
+    client.check(handleOf(attempt)),
   )
   const whenAsked = { status: attempt.status, since: attempt.checks.since }
   return settleAttempt(deps, attempt, { ...why, outcome, call, whenAsked })

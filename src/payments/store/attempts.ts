@@ -5,7 +5,7 @@ import { type AttemptId, idOf, type PaymentId, placeOf, uuidOf } from '../../ker
 import type { Mode } from '../../kernel/mode.ts'
 import type { Currency } from '../../kernel/money.ts'
 import { ALL_PLACES, groupByPlace } from '../../kernel/place.ts'
-import type { Postponed } from '../../outbound/account-limits.ts'
+import type { Postponed } from '../../outbound/call-limits.ts'
 import type { Failure } from '../../providers/provider.ts'
 import type { Attempt, AttemptStatus, Instructions } from '../state/attempt.ts'
 
@@ -219,7 +219,7 @@ export async function releaseCheck(db: Queries, id: AttemptId): Promise<void> {
 }
 
 /**
- * Postpones checks that exceed the rate limit of their provider account, and releases their leases. An attempt that has changed since it
+ * Postpones checks that exceed the rate limit of their integration, and releases their leases. An attempt that has changed since it
  * was claimed stays as it is. `is true` uses no index either, see claimDueChecks.
  */
 export async function postponeChecks(db: Queries, late: Postponed<Attempt>[]): Promise<void> {

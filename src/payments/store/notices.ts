@@ -6,7 +6,7 @@ import type { Mode } from '../../kernel/mode.ts'
 import { ALL_PLACES, groupByPlace } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { SecretBox } from '../../kernel/secret-box.ts'
-import type { Postponed } from '../../outbound/account-limits.ts'
+import type { Postponed } from '../../outbound/call-limits.ts'
 import type { Notice, NoticeState } from '../state/notice.ts'
 import { PSEUDONYM } from '../state/personal-data.ts'
 
@@ -82,7 +82,7 @@ export async function claimWaitingNotices(db: Queries, limit: number): Promise<N
   return rows.map(noticeOf)
 }
 
-/** Postpones notices that exceed the rate limit of their provider account. This does not count as a try. Of a processed one it has no effect. */
+/** Postpones notices that exceed the rate limit of their integration. This does not count as a try. Of a processed one it has no effect. */
 export async function postponeNotices(db: Queries, late: Postponed<Notice>[]): Promise<void> {
   for (const [place, group] of groupByPlace(late, ({ item }) => item.place)) {
     await db.rows(sql`

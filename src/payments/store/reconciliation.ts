@@ -2,31 +2,35 @@ import type { Queries } from '../../database/database.ts'
 import { sql } from '../../database/sql.ts'
 import { type AttemptId, idOf, placeOf, uuidOf } from '../../kernel/ids.ts'
 import { ALL_PLACES, groupByPlace } from '../../kernel/place.ts'
-import type { Postponed } from '../../outbound/account-limits.ts'
+import type { Postponed } from '../../outbound/call-limits.ts'
 
 export interface DueReconciliation {
   attemptId: AttemptId
   /** The end of the daily reconciliation. */
   until: Date
-  /** The provider account whose rate limit applies. */
-  account: string
+  /** The integration whose rate limit applies. */
+  integration: string
 }
 
 /** Claims attempts that are due for reconciliation, with a lease of ten minutes. Found without a lock, as in claimDueChecks. */
 export async function claimDueReconciliations(db: Queries, limit: number): Promise<DueReconciliation[]> {
-  const rows = await db.rows<{ place: number; id: string; until: Date; account: string }>(sql`
+  const rows = await db.rows<{ place: number; id: string; until: Date; integration: string }>(sql`
     with due as materialized (
-      select place, id, reconcile_at, coalesce(reconcile_until, now()) as until, concat_ws(' ', merchant_id, mode, provider) as account from attempts
+      select place, id, reconcile_at, coalesce(reconcile_until, now()) as until, concat_ws(' ', merchant_id, mode, provider) as integration from attempts
        where reconcile_at <= now() and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
        order by reconcile_at limit ${limit}
     )
     update attempts a set reconcile_at = now() + interval '10 minutes'
       from due where a.place = due.place and a.id = due.id and a.reconcile_at is not distinct from due.reconcile_at
-    returning a.place, a.id, due.until, due.account`)
-  return rows.map(({ place, id, until, account }) => ({ attemptId: idOf('attempt', id, place), until, account }))
+    returning a.place, a.id, due.until, due.integration`)
+  return rows.map(({ place, id, until, integration }) => ({
+    attemptId: idOf('attempt', id, place),
+    until,
+    integration,
+  }))
 }
 
-/** Postpones attempts that exceed the rate limit of their provider account. `is true` uses no index, see claimDueChecks. */
+/** Postpones attempts that exceed the rate limit of their integration. `is true` uses no index, see claimDueChecks. */
 export async function postponeReconciliations(db: Queries, late: Postponed<DueReconciliation>[]): Promise<void> {
   for (const [place, group] of groupByPlace(late, ({ item }) => placeOf(item.attemptId))) {
     await db.rows(sql`

@@ -5,7 +5,7 @@ import { type AttemptId, idOf, LAST_UUID, type PaymentId, placeOf, type RefundId
 import { ALL_PLACES, groupByPlace } from '../../kernel/place.ts'
 import type { Owner, Scope } from '../../kernel/scope.ts'
 import type { SecretBox } from '../../kernel/secret-box.ts'
-import type { Postponed } from '../../outbound/account-limits.ts'
+import type { Postponed } from '../../outbound/call-limits.ts'
 import type { BankAccount, ListedRefund } from '../../providers/provider.ts'
 import type { Attempt } from '../state/attempt.ts'
 import type { PaymentState } from '../state/payment-state.ts'
@@ -241,16 +241,16 @@ export const newRefundLease = (): RefundLease => ({
 export interface ClaimedRefund {
   refund: Refund
   lease: RefundLease
-  /** The provider account whose rate limit applies. */
-  account: string
+  /** The integration whose rate limit applies. */
+  integration: string
 }
 
 /** Claims due refunds, each with a lease. Found without a lock: the lease guards the update. */
 export async function claimDueRefunds(db: Queries, limit: number): Promise<ClaimedRefund[]> {
   const heldUntilMs = leaseEnd()
-  const rows = await db.rows<RefundRow & { lease: string; account: string }>(sql`
+  const rows = await db.rows<RefundRow & { lease: string; integration: string }>(sql`
     with due as materialized (
-      select d.place, d.id, d.due_at, d.leased_until, d.status, gen_random_uuid() as lease, concat_ws(' ', a.merchant_id, a.mode, a.provider) as account
+      select d.place, d.id, d.due_at, d.leased_until, d.status, gen_random_uuid() as lease, concat_ws(' ', a.merchant_id, a.mode, a.provider) as integration
         from refunds d join attempts a on a.place = d.place and a.id = d.attempt_id
        where d.status = 'pending' and d.due_at <= now() and d.leased_until <= now() and d.place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
        order by d.due_at limit ${limit}
@@ -258,15 +258,15 @@ export async function claimDueRefunds(db: Queries, limit: number): Promise<Claim
     update refunds r set lease = due.lease, leased_until = now() + make_interval(secs => ${REFUND_LEASE_MS / 1_000})
       from due
      where r.place = due.place and r.id = due.id and r.status = due.status and r.due_at = due.due_at and r.leased_until = due.leased_until
-    returning ${COLUMNS}, r.lease, due.account`)
+    returning ${COLUMNS}, r.lease, due.integration`)
   return rows.map((row) => ({
     refund: refundOf(row),
     lease: { token: row.lease, heldUntilMs },
-    account: row.account,
+    integration: row.integration,
   }))
 }
 
-/** Postpones refunds that exceed the rate limit of their provider account, and releases their leases. One that has ended has no `due_at`. */
+/** Postpones refunds that exceed the rate limit of their integration, and releases their leases. One that has ended has no `due_at`. */
 export async function postponeRefunds(db: Queries, late: Postponed<ClaimedRefund>[]): Promise<void> {
   for (const [place, group] of groupByPlace(late, ({ item }) => placeOf(item.refund.id))) {
     const ids = group.map(({ item }) => uuidOf(item.refund.id))

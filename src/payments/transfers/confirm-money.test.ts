@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Currency, money } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
-import type { Connection, ListedTransaction } from '../../providers/provider.ts'
+import type { ListedTransaction, ProviderClient } from '../../providers/provider.ts'
 import { confirmMoney } from './confirm-money.ts'
 
 const receipt = {
@@ -14,7 +14,12 @@ const receipt = {
 const listed: ListedTransaction = { ...receipt, reference: null }
 
 /** The problem, or undefined if the money is confirmed. */
-async function confirm(connection: Partial<Connection>, money = receipt, deadlineMs?: number, current = connection) {
+async function confirm(
+  connection: Partial<ProviderClient>,
+  money = receipt,
+  deadlineMs?: number,
+  current = connection,
+) {
   type Options = { keysVersion?: number }
   const connect = async (_: unknown, __: string, options?: Options) =>
     options?.keysVersion === 1 ? connection : current

@@ -4,9 +4,9 @@ import { Problem } from '../../kernel/problem.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import { checkOrder } from '../../providers/check-order.ts'
 import {
-  type Connection,
   type ListedTransaction,
   NotSetUp,
+  type ProviderClient,
   type Receipt,
   type Unknown,
   unknown,
@@ -37,22 +37,22 @@ export async function confirmMoney(
   const { provider, keysVersion, receipt } = money
   const title = providers.find(provider)?.capabilities.title ?? provider
   const refused = (why: string) => new Problem('conflict', `${why} Nothing was matched.`)
-  const connection = await providers.connect(scope, provider, { keysVersion }).catch((error) => {
+  const client = await providers.connect(scope, provider, { keysVersion }).catch((error) => {
     if (error instanceof NotSetUp)
       throw refused(`The keys of this account of ${title} are deleted, so it cannot be asked.`)
     throw error
   })
   const currentConnection = () =>
     providers.connect(scope, provider).catch((error) => {
-      if (error instanceof NotSetUp) return connection // the merchant has removed the provider
+      if (error instanceof NotSetUp) return client // the merchant has removed the provider
       throw error
     })
   const signal = AbortSignal.timeout(deadlineMs)
   const late = sleep(deadlineMs, TOO_LATE, { ref: false })
   const find = async (): Promise<Found> => {
-    const found = await findTransaction(connection, receipt, signal)
+    const found = await findTransaction(client, receipt, signal)
     const isUnknown = 'kind' in found && found.kind === 'unknown' && !signal.aborted
-    if (!isUnknown || (await connection.verifyKeys()).kind !== 'bad') return found
+    if (!isUnknown || (await client.verifyKeys()).kind !== 'bad') return found
     // As in rotated-keys.ts: the provider refuses the keys of this account, so the current keys are used. Only what they find counts,
     // because they may belong to another provider account.
     const other = await findTransaction(await currentConnection(), receipt, signal)
@@ -87,19 +87,19 @@ export async function confirmMoney(
 /** `ofOrder`: all transactions of its order, where the provider names one returned sum for them. */
 type Found = (ListedTransaction & { ofOrder: Receipt[] }) | { kind: 'missing' } | Unknown
 
-async function findTransaction(connection: Connection, receipt: Receipt, signal: AbortSignal): Promise<Found> {
+async function findTransaction(client: ProviderClient, receipt: Receipt, signal: AbortSignal): Promise<Found> {
   const { transactionId } = receipt
-  const order = await connection.findReference?.(transactionId)
+  const order = await client.findReference?.(transactionId)
   if (order?.kind === 'unknown') return order
-  const checked = order?.kind === 'found' ? await findInOrder(connection, receipt, order.reference) : undefined
+  const checked = order?.kind === 'found' ? await findInOrder(client, receipt, order.reference) : undefined
   if (checked && !('kind' in checked)) return checked
   // Orders that were not made by us cannot always be found by their transaction.
   for (const marginMs of MARGINS_MS) {
-    const listed = await findListed(connection, receipt, marginMs, signal)
+    const listed = await findListed(client, receipt, marginMs, signal)
     if ('kind' in listed && listed.kind === 'missing') continue
     if ('kind' in listed || !listed.returnedIsOfOrder || listed.reference === null) return listed
     // The list may name some transactions of the order only.
-    const whole = await findInOrder(connection, receipt, listed.reference)
+    const whole = await findInOrder(client, receipt, listed.reference)
     if ('kind' in whole) return whole.kind === 'missing' ? listed : whole
     // The list may also count money that was lost in a dispute.
     return returnedOf(listed) > totalsOf(whole.ofOrder).returned ? listed : whole
@@ -109,11 +109,11 @@ async function findTransaction(connection: Connection, receipt: Receipt, signal:
 
 /** The transaction, as the check of its order has it: refunds that are under way count. */
 export async function findInOrder(
-  connection: Connection,
+  client: ProviderClient,
   { transactionId, at }: Receipt,
   reference: string,
 ): Promise<Found> {
-  const outcome = await checkOrder(connection, reference, at)
+  const outcome = await checkOrder(client, reference, at)
   const receipts = 'receipts' in outcome ? outcome.receipts : []
   const found = receipts.find((each) => each.transactionId === transactionId)
   if (found) return { ...found, reference, ofOrder: receipts }
@@ -121,17 +121,17 @@ export async function findInOrder(
 }
 
 async function findListed(
-  connection: Connection,
+  client: ProviderClient,
   { transactionId, at }: Receipt,
   marginMs: number,
   signal: AbortSignal,
 ): Promise<Found> {
-  if (!connection.listTransactions) return unknown('it has no list of transactions')
+  if (!client.listTransactions) return unknown('it has no list of transactions')
   const range = { from: new Date(at.getTime() - marginMs), to: new Date(at.getTime() + marginMs) }
   let cursor: string | null = null
   for (let page = 0; page < MAX_PAGES; page++) {
     if (signal.aborted) return TOO_LATE
-    const listed = await connection.listTransactions(range, cursor)
+    const listed = await client.listTransactions(range, cursor)
     if (listed.kind !== 'page') return unknown(listed.because)
     const found = listed.transactions.find((each) => each.transactionId === transactionId)
     if (found) return { ...found, ofOrder: [found] }

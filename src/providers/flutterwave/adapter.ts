@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import {
-  type Account,
   type AccountStart,
   type CardStart,
-  type Connection,
+  type ClientOptions,
   type Declined,
   type Order,
   type Provider,
   type ProviderAnswer,
+  type ProviderClient,
   type SavedCardCharge,
   type Unknown,
   unknown,
@@ -30,9 +30,9 @@ export const flutterwave: Provider = {
   connect,
 }
 
-function connect(account: Account): Connection {
-  const { secretKey, publicKey, secretHash } = readSettings(account.settings)
-  const flw = api(account, secretKey)
+function connect(options: ClientOptions): ProviderClient {
+  const { secretKey, publicKey, secretHash } = readSettings(options.settings)
+  const flw = api(options, secretKey)
 
   return {
     publicKey,

@@ -1,5 +1,5 @@
 import {
-  type Account,
+  type ClientOptions,
   type OrderHandle,
   type Outcome,
   type ProviderAnswer,
@@ -17,7 +17,7 @@ export interface Api {
   post(path: string, body: object): Promise<ProviderAnswer>
 }
 
-export function api({ baseURL, http }: Account, secretKey: string): Api {
+export function api({ baseURL, http }: ClientOptions, secretKey: string): Api {
   const headers = { authorization: `Bearer ${secretKey}`, 'content-type': 'application/json' }
   return {
     get(path, query) {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import {
-  type Account,
   type AccountStart,
   type CardStart,
-  type Connection,
+  type ClientOptions,
   type Declined,
   type Order,
   type Provider,
   type ProviderAnswer,
+  type ProviderClient,
   type SavedCardToken,
   type Unknown,
   unknown,
@@ -41,7 +41,7 @@ export const gateway: Provider = {
   }),
 }
 
-function connect({ settings, baseURL, http }: Account): Connection {
+function connect({ settings, baseURL, http }: ClientOptions): ProviderClient {
   const { secretKey, publicKey } = readSettings(settings)
   const headers = { authorization: `Bearer ${secretKey}`, 'content-type': 'application/json' }
   const get = (path: string) => http.request({ method: 'GET', url: baseURL + path, headers })

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import {
-  type Account,
-  type Connection,
+  type ClientOptions,
   type Declined,
   type Order,
   type OrderHandle,
   type Outcome,
   type Provider,
+  type ProviderClient,
   type RefundOrder,
   type RefundOutcome,
   type Unknown,
@@ -44,9 +44,9 @@ export const monnify: Provider = {
   connect,
 }
 
-function connect(account: Account): Connection {
-  const { apiKey, secretKey, contractCode } = readSettings(account.settings)
-  const session = openSession(account, apiKey, secretKey)
+function connect(options: ClientOptions): ProviderClient {
+  const { apiKey, secretKey, contractCode } = readSettings(options.settings)
+  const session = openSession(options, apiKey, secretKey)
 
   async function begin(order: Order, method: 'CARD' | 'ACCOUNT_TRANSFER'): Promise<MonnifyStart | Declined | Unknown> {
     const asked = {
@@ -138,7 +138,7 @@ function connect(account: Account): Connection {
 
     readNotice(notice) {
       const signature = readSignature(secretKey, notice)
-      const isHint = signature === 'missing' && account.mode === 'sandbox' // their sandbox signs nothing
+      const isHint = signature === 'missing' && options.mode === 'sandbox' // their sandbox signs nothing
       if (signature !== 'genuine' && !isHint) return { kind: 'forged', because: `a ${signature} signature` }
       const body = readNoticeBody(notice.body)
       if (isHint) return hintOf(body)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { KEYS, startFakeMonnify } from '../../../test/fakes/monnify/fake.ts'
 import { httpTo } from '../../../test/fakes/upstream.ts'
-import type { Connection, OrderHandle } from '../provider.ts'
+import type { OrderHandle, ProviderClient } from '../provider.ts'
 import { monnify } from './adapter.ts'
 
 async function setUp(t: TestContext, settings = KEYS) {
@@ -19,7 +19,7 @@ const handle = (reference: string): OrderHandle => ({
   channel: 'card',
   startedAt: new Date(),
 })
-const ask = (connection: Connection) => connection.check(handle('nobody'))
+const ask = (connection: ProviderClient) => connection.check(handle('nobody'))
 
 test('monnify is logged in to once, by the two keys, and the token serves every call', async (t) => {
   const { connection, login } = await setUp(t)

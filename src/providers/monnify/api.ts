@@ -1,4 +1,4 @@
-import { type Account, type ProviderAnswer, type ProviderCall, type Unknown, unreadable } from '../provider.ts'
+import { type ClientOptions, type ProviderAnswer, type ProviderCall, type Unknown, unreadable } from '../provider.ts'
 import { readEnvelope, readToken } from './wire.ts'
 
 /** Calls with a token that is got by logging in, and kept until shortly before its end. */
@@ -23,7 +23,7 @@ interface Token {
 
 const EARLY_SECONDS = 60
 
-export function openSession({ baseURL, http }: Account, apiKey: string, secretKey: string): Session {
+export function openSession({ baseURL, http }: ClientOptions, apiKey: string, secretKey: string): Session {
   const basic = `Basic ${Buffer.from(`${apiKey}:${secretKey}`).toString('base64')}`
   let kept: Token | undefined
   let underWay: Promise<Login> | undefined

@@ -1,11 +1,11 @@
 import type { Channel } from '../../kernel/channel.ts'
 import { failureOf } from '../failure.ts'
 import {
-  type Account,
-  type Connection,
+  type ClientOptions,
   type Declined,
   type Provider,
   type ProviderAnswer,
+  type ProviderClient,
   type Unknown,
   unknown,
 } from '../provider.ts'
@@ -47,7 +47,7 @@ export const paystack: Provider = {
   connect,
 }
 
-function connect({ mode, settings, baseURL, http }: Account): Connection {
+function connect({ mode, settings, baseURL, http }: ClientOptions): ProviderClient {
   const { secretKey, publicKey } = readSettings(settings)
   const authorization = `Bearer ${secretKey}`
   const get = (path: string) => http.request({ method: 'GET', url: baseURL + path, headers: { authorization } })

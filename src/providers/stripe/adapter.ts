@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { failureOf } from '../failure.ts'
 import {
-  type Account,
-  type Connection,
+  type ClientOptions,
   type Order,
   type OrderHandle,
   type Outcome,
   type Provider,
   type ProviderAnswer,
+  type ProviderClient,
   type RefundOrder,
   type SavedCardCharge,
   type Unknown,
@@ -55,7 +55,7 @@ export const stripe: Provider = {
   connect,
 }
 
-function connect({ mode, settings, baseURL, http }: Account): Connection {
+function connect({ mode, settings, baseURL, http }: ClientOptions): ProviderClient {
   const { secretKey, publicKey, webhookSecret } = readSettings(settings)
   const headers = { authorization: `Bearer ${secretKey}`, 'stripe-version': VERSION }
   const get = (path: string) => http.request({ method: 'GET', url: baseURL + path, headers })

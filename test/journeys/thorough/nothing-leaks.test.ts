@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { sql } from '../../../src/database/sql.ts'
 import { createLog } from '../../../src/log.ts'
 import { makeChecksDue } from '../../../src/payments/store/attempts.ts'
-import type { Account, Connection, Provider } from '../../../src/providers/provider.ts'
+import type { ClientOptions, Provider, ProviderClient } from '../../../src/providers/provider.ts'
 import { PROVIDERS } from '../../../src/providers/registry.ts'
 import type { FakeProvider } from '../../fakes/fake-provider.ts'
 import { FAKES } from '../../fakes/index.ts'
@@ -26,9 +26,9 @@ const throwing = (provider: Provider): Provider => ({
   connect: (account) => boobyTrapped(provider.connect(account), account),
 })
 
-function boobyTrapped(connection: Connection, { settings }: Account): Connection {
+function boobyTrapped(connection: ProviderClient, { settings }: ClientOptions): ProviderClient {
   return new Proxy(connection, {
-    get(target, name: keyof Connection) {
+    get(target, name: keyof ProviderClient) {
       const member = target[name]
       if (typeof member !== 'function') return member
       return (...args: unknown[]) => {

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type AccountLimits, accountLimits, startWithin } from './account-limits.ts'
+import { type CallLimits, callLimits, startWithin } from './call-limits.ts'
 
-function timed(options: Partial<Parameters<typeof accountLimits>[0]> = {}) {
+function timed(options: Partial<Parameters<typeof callLimits>[0]> = {}) {
   const clock = { ms: 0 }
-  const limits = accountLimits({ maxInFlight: 2, perSecond: 10, burst: 3, now: () => clock.ms, ...options })
+  const limits = callLimits({ maxInFlight: 2, perSecond: 10, burst: 3, now: () => clock.ms, ...options })
   return { clock, limits }
 }
 
-const take = (limits: AccountLimits, account: string, maxWaitMs?: number) => {
+const take = (limits: CallLimits, account: string, maxWaitMs?: number) => {
   const place = limits.enter(account, maxWaitMs)
   return 'waitMs' in place ? place.waitMs : place
 }
@@ -63,7 +63,7 @@ test('work without a slot is postponed and does not delay another account', asyn
   const done: string[] = []
   const postponed: string[] = []
   const { claimed } = await startWithin(limits, ['silent 1', 'silent 2', 'healthy 1'], {
-    accountOf: (item) => item.slice(0, -2),
+    keyOf: (item) => item.slice(0, -2),
     work: async (item) => {
       if (item.startsWith('silent')) await never.promise
       done.push(item)

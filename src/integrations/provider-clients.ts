@@ -6,11 +6,11 @@ import type { SecretBox } from '../kernel/secret-box.ts'
 import type { Breaker } from '../outbound/circuit-breaker.ts'
 import { type ProviderHttpOptions, providerHttp } from '../outbound/provider-http.ts'
 import {
-  type Account,
-  type Connection,
+  type ClientOptions,
   type ConnectOptions,
   NotSetUp,
   type Provider,
+  type ProviderClient,
   type Providers,
 } from '../providers/provider.ts'
 import { PROVIDERS } from '../providers/registry.ts'
@@ -42,12 +42,12 @@ const CHECK_CONNECTIONS = 16
 const MAX_NOTICE_KEYS = 11
 
 /**
- * Connections to providers, one per scope, provider, version of the keys and purpose. Each has its own circuit breaker, so that one merchant's
- * failing keys do not affect another. A version of the keys never changes, so its connection is cached without a query.
+ * Clients of providers, one per scope, provider, version of the keys and purpose. Each has its own circuit breaker, so that one merchant's
+ * failing keys do not affect another. A version of the keys never changes, so its client is cached without a query.
  */
-export function providerConnections(deps: Deps): Providers {
+export function providerClients(deps: Deps): Providers {
   const { database, secrets, providers = PROVIDERS } = deps
-  const connections = new Map<string, Opened>()
+  const clients = new Map<string, Opened>()
   const health = createHealth(deps.now)
   const nameOf = ({ merchantId, mode }: Owner, name: string) => `${merchantId} ${mode} ${name}`
   const find = (name: string) => providers.find(({ capabilities }) => capabilities.name === name)
@@ -63,34 +63,34 @@ export function providerConnections(deps: Deps): Providers {
       addresses: isPublicOnly ? 'public' : 'any',
     })
     const { settings, baseURL } = keys
-    const connection = redactErrors(provider.connect({ mode, settings, baseURL, http: redactCredentials(http) }))
-    return { connection, provider: provider.capabilities.name, mode, breaker: http.breaker }
+    const client = redactErrors(provider.connect({ mode, settings, baseURL, http: redactCredentials(http) }))
+    return { client, provider: provider.capabilities.name, mode, breaker: http.breaker }
   }
 
-  function cache(key: string, opened: Opened): Connection {
-    connections.set(key, opened)
-    if (connections.size > MAX_CACHED) connections.delete(connections.keys().next().value as string)
-    return opened.connection
+  function cache(key: string, opened: Opened): ProviderClient {
+    clients.set(key, opened)
+    if (clients.size > MAX_CACHED) clients.delete(clients.keys().next().value as string)
+    return opened.client
   }
 
-  async function connect(owner: Owner, name: string, options: ConnectOptions = {}): Promise<Connection> {
+  async function connect(owner: Owner, name: string, options: ConnectOptions = {}): Promise<ProviderClient> {
     const provider = find(name)
     if (!provider) throw new NotSetUp(`there is no provider ${name}`)
     const version = options.keysVersion ?? (await findCurrentKeysVersion(database, owner, name))
     const { purpose = 'check' } = options
     const key = `${nameOf(owner, name)} ${version} ${purpose}`
-    const known = connections.get(key)
-    if (known) return known.connection
+    const known = clients.get(key)
+    if (known) return known.client
 
     const record = version === NO_KEYS ? undefined : await findKeys(database, secrets, owner, name, version)
-    // A concurrent call may have opened it meanwhile. Two connections would have two circuit breakers.
-    const rival = connections.get(key)
-    if (rival) return rival.connection
+    // A concurrent call may have opened it meanwhile. Two clients would have two circuit breakers.
+    const rival = clients.get(key)
+    if (rival) return rival.client
     const opened = open(provider, owner, keysOf(deps, provider, owner, version, record), purpose)
     if (version === NO_KEYS) return cache(key, opened)
     return cache(key, {
       ...opened,
-      connection: withRotatedKeys(opened.connection, async () => {
+      client: withRotatedKeys(opened.client, async () => {
         const current = await findCurrentKeysVersion(database, owner, name)
         if (current === version || current === NO_KEYS) return undefined
         return connect(owner, name, { keysVersion: current, purpose })
@@ -104,7 +104,7 @@ export function providerConnections(deps: Deps): Providers {
     recordResult: (owner, name, result) => health.recordResult(nameOf(owner, name), result),
     connect,
     breakers: () =>
-      [...connections.values()].map(({ provider, mode, breaker }) => ({ provider, mode, state: breaker.state() })),
+      [...clients.values()].map(({ provider, mode, breaker }) => ({ provider, mode, state: breaker.state() })),
     async keysVersions(owner, name) {
       const versions = await listKeysVersions(database, owner, name, MAX_NOTICE_KEYS)
       const needsNoKeys = owner.mode === 'sandbox' && find(name)?.sandboxKeys !== undefined
@@ -114,7 +114,7 @@ export function providerConnections(deps: Deps): Providers {
 }
 
 interface Opened {
-  connection: Connection
+  client: ProviderClient
   provider: string
   mode: Mode
   breaker: Pick<Breaker, 'state'>
@@ -122,7 +122,7 @@ interface Opened {
 
 type Purpose = NonNullable<ConnectOptions['purpose']>
 
-interface ResolvedKeys extends Pick<Account, 'settings' | 'baseURL'> {
+interface ResolvedKeys extends Pick<ClientOptions, 'settings' | 'baseURL'> {
   /** The merchant set the base URL. */
   hasCustomURL: boolean
 }

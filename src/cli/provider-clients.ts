@@ -3,12 +3,12 @@ import { privateAllowedBy } from '../compose.ts'
 import type { Config } from '../config/config.ts'
 import { knownKeys } from '../config/generated-keys.ts'
 import type { Database } from '../database/database.ts'
-import { providerConnections } from '../integrations/provider-connections.ts'
+import { providerClients } from '../integrations/provider-clients.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
 import type { Provider, Providers } from '../providers/provider.ts'
 import { findServiceUrls } from './running-service.ts'
 
-/** Connections to the merchants' providers, as the service makes them. The sandbox provider is part of the running service. */
+/** The clients of the merchants' providers, as the service makes them. The sandbox provider is part of the running service. */
 export async function openProviders(
   config: Config,
   { database, secrets }: { database: Database; secrets: SecretBox },
@@ -18,7 +18,7 @@ export async function openProviders(
   const { secretKey: masterKey } = await knownKeys(config)
   assert(masterKey, 'openSecrets has checked it')
   const serverUrl = url ?? (await findServiceUrls(config)).serverUrl
-  return providerConnections({
+  return providerClients({
     database,
     secrets,
     masterKey,

@@ -1,18 +1,18 @@
 /**
- * Rate limit and backpressure for background calls to providers, for each provider account in this process: calls in flight, and calls a
+ * Rate limit and backpressure for background calls to providers, for each integration in this process: calls in flight, and calls a
  * second. A silent provider occupies a few slots, and many open links do not become a flood of calls.
  *
- * The rate limit is the generic cell rate algorithm (a token bucket): each call moves the account's next slot by one interval. Work without
+ * The rate limit is the generic cell rate algorithm (a token bucket): each call moves the integration's next slot by one interval. Work without
  * a slot is postponed, one interval after the work that was postponed before it, so that it does not return all at once.
  */
-export interface AccountLimits {
+export interface CallLimits {
   /** A slot for one call, which must be left afterwards, or how long to wait for one, at most `maxWaitMs`. */
-  enter(account: string, maxWaitMs?: number): { leave(): void } | { waitMs: number }
-  /** How long the work that this process postponed still waits, of the account where that is longest. */
+  enter(key: string, maxWaitMs?: number): { leave(): void } | { waitMs: number }
+  /** How long the work that this process postponed still waits, of the integration where that is longest. */
   longestWaitMs(): number
 }
 
-export interface AccountLimitOptions {
+export interface CallLimitOptions {
   maxInFlight: number
   perSecond: number
   burst: number
@@ -20,7 +20,7 @@ export interface AccountLimitOptions {
   now?: () => number
 }
 
-interface AccountState {
+interface CallState {
   inFlight: number
   /** Moved by calls that were made. */
   nextSlotMs: number
@@ -31,23 +31,23 @@ interface AccountState {
 const MIN_WAIT_MS = 1_000
 const MAX_WAIT_MS = 600_000
 /**
- * For checks of ended attempts, and for lists of refunds and disputes. No customer waits for them. A busy account can add more of them than
+ * For checks of ended attempts, and for lists of refunds and disputes. No customer waits for them. A busy integration can add more of them than
  * its rate limit allows, so the queue grows. With a short wait, the worker would claim and postpone the whole queue every few minutes.
  */
 export const MAX_BACKGROUND_WAIT_MS = 6 * 3_600_000
 
-export const NO_LIMITS: AccountLimits = { enter: () => ({ leave: () => {} }), longestWaitMs: () => 0 }
+export const NO_LIMITS: CallLimits = { enter: () => ({ leave: () => {} }), longestWaitMs: () => 0 }
 
-export function accountLimits(options: AccountLimitOptions): AccountLimits {
+export function callLimits(options: CallLimitOptions): CallLimits {
   const { maxInFlight, perSecond, burst, now = () => performance.now() } = options
   const intervalMs = 1_000 / perSecond
-  const accounts = new Map<string, AccountState>()
+  const states = new Map<string, CallState>()
 
   return {
-    enter(account, maxWaitMs = MAX_WAIT_MS) {
+    enter(key, maxWaitMs = MAX_WAIT_MS) {
       const nowMs = now()
-      const state = accounts.get(account) ?? { inFlight: 0, nextSlotMs: 0, queueEndMs: 0 }
-      accounts.set(account, state)
+      const state = states.get(key) ?? { inFlight: 0, nextSlotMs: 0, queueEndMs: 0 }
+      states.set(key, state)
       const aheadMs = Math.max(0, state.nextSlotMs - nowMs) - (burst - 1) * intervalMs
       if (state.inFlight >= maxInFlight || aheadMs > 0) {
         state.queueEndMs = Math.min(nowMs + maxWaitMs, Math.max(nowMs, state.queueEndMs) + intervalMs)
@@ -58,12 +58,11 @@ export function accountLimits(options: AccountLimitOptions): AccountLimits {
       return {
         leave() {
           state.inFlight--
-          if (state.inFlight === 0 && Math.max(state.nextSlotMs, state.queueEndMs) <= now()) accounts.delete(account)
+          if (state.inFlight === 0 && Math.max(state.nextSlotMs, state.queueEndMs) <= now()) states.delete(key)
         },
       }
     },
-    longestWaitMs: () =>
-      accounts.values().reduce((longest, { queueEndMs }) => Math.max(longest, queueEndMs - now()), 0),
+    longestWaitMs: () => states.values().reduce((longest, { queueEndMs }) => Math.max(longest, queueEndMs - now()), 0),
   }
 }
 
@@ -78,17 +77,17 @@ export interface Postponed<Item> {
   waitMs: number
 }
 
-/** Starts the work whose account has a slot, without waiting for it, and postpones the rest. */
+/** Starts the work whose integration has a slot, without waiting for it, and postpones the rest. */
 export async function startWithin<Item>(
-  limits: AccountLimits,
+  limits: CallLimits,
   items: Item[],
   {
-    accountOf,
+    keyOf,
     maxWaitOf,
     work,
     postpone,
   }: {
-    accountOf(item: Item): string
+    keyOf(item: Item): string
     /** Absent: ten minutes. */
     maxWaitOf?(item: Item): number | undefined
     /** Must not reject. */
@@ -99,7 +98,7 @@ export async function startWithin<Item>(
   const running: Promise<void>[] = []
   const late: Postponed<Item>[] = []
   for (const item of items) {
-    const slot = limits.enter(accountOf(item), maxWaitOf?.(item))
+    const slot = limits.enter(keyOf(item), maxWaitOf?.(item))
     if ('waitMs' in slot) late.push({ item, waitMs: slot.waitMs })
     else running.push(work(item).finally(slot.leave))
   }
@@ -107,6 +106,7 @@ export async function startWithin<Item>(
   return { claimed: items.length, done: Promise.all(running).then(() => {}) }
 }
 
-export function accountKey({ merchantId, mode, provider }: { merchantId: string; mode: string; provider: string }) {
+/** What calls are limited by. */
+export function integrationKey({ merchantId, mode, provider }: { merchantId: string; mode: string; provider: string }) {
   return `${merchantId} ${mode} ${provider}`
 }
