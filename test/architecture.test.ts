@@ -19,7 +19,7 @@ const ROOMS: Record<string, string[]> = {
 }
 const PROVIDER_PORT = 'src/providers/provider.ts'
 const PROVIDER_JSON = 'src/providers/json-parsers.ts'
-const SHARED = [PROVIDER_PORT, PROVIDER_JSON, 'src/providers/failure.ts', 'src/providers/spread-returned.ts']
+const SHARED = [PROVIDER_PORT, PROVIDER_JSON, 'src/providers/failure.ts', 'src/providers/spread-reversed.ts']
 
 const isTest = (file: string) => file.endsWith('.test.ts')
 const sources = globSync('src/**/*.ts', { cwd: ROOT }).filter((file) => !isTest(file))
@@ -131,7 +131,7 @@ test('every provider folder has the same files', () => {
     'wire.ts',
   ]
   // `api.ts`: HTTP helpers that several files share. `keys.ts` and `simulator`: the sandbox provider is part of the service.
-  const OPTIONAL = ['api.ts', 'keys.ts', 'refunds.ts', 'returns.ts', 'simulator']
+  const OPTIONAL = ['api.ts', 'keys.ts', 'refunds.ts', 'reversals.ts', 'simulator']
   for (const name of providers) {
     const files = readdirSync(join(ROOT, 'src/providers', name))
     assert.deepEqual(

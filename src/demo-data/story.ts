@@ -9,7 +9,7 @@ import type { SecretBox } from '../kernel/secret-box.ts'
 import { writeDecision, writeNewPayment } from '../payments/change-payment.ts'
 import type { PaymentDeps } from '../payments/deps.ts'
 import type { Links } from '../payments/links.ts'
-import { refundChange, withRefunded, withReturned } from '../payments/refunds/refund-payment.ts'
+import { refundChange, withRefunded, withReversal } from '../payments/refunds/refund-payment.ts'
 import {
   failRefund,
   loseDispute,
@@ -17,7 +17,7 @@ import {
   type Reconciliation,
   recordDispute,
   winDispute,
-} from '../payments/refunds/write-returns.ts'
+} from '../payments/refunds/write-reversals.ts'
 import { newPayment } from '../payments/start/create-payment.ts'
 import type { Instructions } from '../payments/state/attempt.ts'
 import { newAttempt } from '../payments/state/new-attempt.ts'
@@ -289,7 +289,7 @@ export class Story {
     const wanted = { ...of, ...(!fails && { providerRefundId: `demo-refund-${this.#plan.seed}-${this.#number}` }) }
     const refund = newRefund(payment, wanted, this.#at)
     insertRefund(this.#tx, payment, refund)
-    const held = { ...this.#state, ...withReturned(this.#state, attempt.id, amount), refunds: [refund] }
+    const held = { ...this.#state, ...withReversal(this.#state, attempt.id, amount), refunds: [refund] }
     if (fails) {
       failRefund({ ...this.#work(), state: held, refunds: [refund] }, refund, 'The account was closed.')
       return

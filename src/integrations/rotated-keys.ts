@@ -55,12 +55,12 @@ export function withRotatedKeys(
         return other?.kind === 'found' ? other : answer
       },
     }),
-    ...(own.listReturns && {
-      async listReturns(...args) {
-        const answer = (await own.listReturns?.(...args)) ?? { kind: 'missing' }
+    ...(own.listReversals && {
+      async listReversals(...args) {
+        const answer = (await own.listReversals?.(...args)) ?? { kind: 'missing' }
         if (answer.kind !== 'unknown') return answer
-        const other = await (await successor())?.listReturns?.(...args)
-        return other?.kind === 'returns' ? other : answer
+        const other = await (await successor())?.listReversals?.(...args)
+        return other?.kind === 'reversals' ? other : answer
       },
     }),
   }

@@ -107,16 +107,16 @@ export interface ProviderClient {
   listBanks?(currency: Currency): Promise<BanksAnswer>
   /**
    * Refunds and disputes of one order, as the provider lists them now, including those made in its dashboard. For reconciliation.
-   * `transactionIds`: the transactions on record. When there are any, returns of others are left out: they are reported by `returned` when
+   * `transactionIds`: the transactions on record. When there are any, reversals of others are left out: they are reported by `returned` when
    * their transaction is seen, and would count twice. Only a provider that names one sum for an order (`returnedIsOfOrder`) cannot do that.
    */
-  listReturns?(order: OrderHandle, transactionIds: string[]): Promise<ReturnsAnswer>
+  listReversals?(order: OrderHandle, transactionIds: string[]): Promise<ReversalsAnswer>
   /** Money that the provider took in a range of time, page by page. For `manilla audit --provider`. */
   listTransactions?(range: { from: Date; to: Date }, cursor: string | null): Promise<TransactionsAnswer>
 }
 
-export type ReturnsAnswer =
-  | { kind: 'returns'; refunds: ListedRefund[]; disputes: ListedDispute[] }
+export type ReversalsAnswer =
+  | { kind: 'reversals'; refunds: ListedRefund[]; disputes: ListedDispute[] }
   /** The provider does not know this order. */
   | { kind: 'missing' }
   | Unknown
@@ -250,7 +250,7 @@ export interface Receipt {
   at: Date
   /** What the provider had given back of it (reversal, refund, lost dispute) when it answered. Absent: nothing. */
   returned?: number
-  /** The provider names one returned sum for all transactions of an order; the adapter has spread it over them. Also on a share of 0. */
+  /** The provider names one reversed sum for all transactions of an order; the adapter has spread it over them. Also on a share of 0. */
   returnedIsOfOrder?: true
 }
 

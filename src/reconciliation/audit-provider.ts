@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts'
 import type { AttemptId } from '../kernel/ids.ts'
-import { returnedOf, sharesOf } from '../payments/state/returned-money.ts'
+import { reversedAmount, sharesOf } from '../payments/state/reversed-money.ts'
 import {
   type AuditScope,
   findRecorded,
@@ -36,13 +36,13 @@ export interface Difference {
 export type Repair =
   /**
    * Money at the provider that is not on record, or unmatched money that the provider has given back. `ofOrder`: all of its order, where the
-   * provider names one returned sum for it.
+   * provider names one reversed sum for it.
    */
   | { kind: 'money'; listed: Listed; ofOrder?: Listed[] }
   /** Unmatched money of which less was given back than is on record, because a refund failed. */
   | { kind: 'failed refund'; transactionId: string; keysVersion: number; recorded: number; returned: number }
   /** Refunds and disputes of the attempt that are not on record. */
-  | { kind: 'returns'; attemptId: AttemptId }
+  | { kind: 'reversals'; attemptId: AttemptId }
 
 /** A listed transaction, and the keys that it is listed for. */
 export type Listed = ListedTransaction & { keysVersion: number }
@@ -52,7 +52,7 @@ const MARGIN_MS = 24 * 3_600_000
 const MAX_PAGES = 10_000
 
 /**
- * Compares received and returned money, transaction by transaction. Transactions are matched by id and order over all of the merchant's
+ * Compares received and reversed money, transaction by transaction. Transactions are matched by id and order over all of the merchant's
  * accounts at the provider, because new keys may belong to the same account as old ones.
  */
 export async function auditProvider(
@@ -102,11 +102,11 @@ export async function auditProvider(
     }
   }
   for (const { recorded, theirs, listed } of returned.values()) {
-    // Some transactions of the attempt are outside the range, so the sum of its returns is not known.
+    // Some transactions of the attempt are outside the range, so the sum of its reversals is not known.
     if (listed.size < recorded.receiptsOfAttempt) continue
     const finding = compareReturned(recorded, theirs)
     const { transactionId, orderReference: reference, attemptId } = recorded
-    const repair = attemptId && { kind: 'returns' as const, attemptId }
+    const repair = attemptId && { kind: 'reversals' as const, attemptId }
     if (finding) differences.push({ transactionId, reference, finding, repair })
   }
   if (listing.incomplete === null) differences.push(...(await findUnlisted(database, scope, range, seen)))
@@ -184,7 +184,7 @@ async function findFailed(
   const client = await providers.connect(scope, scope.provider, { keysVersion: theirs.keysVersion })
   const found = await findInOrder(client, theirs, theirs.reference)
   if ('kind' in found || !found.returnedIsOfOrder || found.ofOrder.length > 1) return null
-  const returned = Math.max(returnedOf(found), returnedOf(theirs))
+  const returned = Math.max(reversedAmount(found), reversedAmount(theirs))
   return returned < recorded ? { kind: 'failed refund', transactionId, keysVersion, recorded, returned } : null
 }
 

@@ -6,7 +6,7 @@ import {
   startWithin,
 } from '../outbound/call-limits.ts'
 import type { PaymentDeps } from '../payments/deps.ts'
-import { type Reconciled, reconcileReturns } from '../payments/refunds/reconcile-returns.ts'
+import { type Reconciled, reconcileAttempt } from '../payments/refunds/reconcile-attempt.ts'
 import { findAttempt } from '../payments/store/attempts.ts'
 import {
   claimDueReconciliations,
@@ -23,7 +23,7 @@ const OPEN_FOR = 180 * DAY
 const UNANSWERED_FOR = 7 * DAY
 
 /** Reconciles refunds and disputes of attempts that are due, because notices can be lost. Returns how many. */
-export async function reconcileDueReturns(deps: PaymentDeps, limit: number): Promise<number> {
+export async function reconcileDueAttempts(deps: PaymentDeps, limit: number): Promise<number> {
   const { claimed, done } = await startDueReconciliations(deps, limit, NO_LIMITS)
   await done
   return claimed
@@ -48,7 +48,7 @@ export async function startDueReconciliations(
 
 async function reconcileOne(deps: PaymentDeps, due: DueReconciliation): Promise<void> {
   const attempt = await findAttempt(deps.database, due.attemptId)
-  const reconciled: Reconciled = attempt ? await reconcileReturns(deps, attempt) : { kind: 'unsupported' }
+  const reconciled: Reconciled = attempt ? await reconcileAttempt(deps, attempt) : { kind: 'unsupported' }
   const nextAt = nextReconciliation(reconciled, due.until, deps.clock.now())
   if (nextAt === null && reconciled.kind === 'unanswered')
     deps.log.error({ attemptId: due.attemptId }, 'the provider never listed the refunds and disputes of this attempt')

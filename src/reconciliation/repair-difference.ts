@@ -37,7 +37,7 @@ async function apply(
   scope: AuditScope,
   repair: Repair,
 ): Promise<{ repaired: Repaired; subject: string | null }> {
-  if (repair.kind === 'returns') {
+  if (repair.kind === 'reversals') {
     await makeReconciliationDue(tx, repair.attemptId)
     return { repaired: 'listing of refunds due', subject: repair.attemptId }
   }

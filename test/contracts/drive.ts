@@ -196,8 +196,8 @@ async function listAll({ fake, connection }: Journey): Promise<void> {
   const transactionIds = outcome.receipts.map(({ transactionId }) => transactionId)
   await fake.disputeAtProvider?.(order.reference, { amount: order.amount.amount, reason: 'fraudulent' })
   await fake.refundAtProvider(order.reference, 100)
-  if (connection.listReturns) {
-    assert.equal((await connection.listReturns(handle, transactionIds)).kind, 'returns')
+  if (connection.listReversals) {
+    assert.equal((await connection.listReversals(handle, transactionIds)).kind, 'reversals')
     assert.equal((await connection.check(handle)).kind, 'paid')
   }
   const range = { from: new Date(Date.now() - 3_600_000), to: new Date(Date.now() + 60_000) }

@@ -12,7 +12,7 @@ import {
   type Receipt,
 } from '../../src/providers/provider.ts'
 import { offlineConformance } from './conformance-offline.ts'
-import { returnsConformance } from './conformance-returns.ts'
+import { reversalsConformance } from './conformance-reversals.ts'
 import { handleOf, newReference, orderOf, priceOf, refundable, startedCard } from './rig.ts'
 import { TROUBLES, type Upstream } from './upstream.ts'
 
@@ -85,13 +85,13 @@ export interface Features {
   wrongTransferAmounts?: 'rejected' | 'kept'
   /** A repeated refund request with the same reference makes no second refund. */
   idempotentRefunds?: boolean
-  /** The adapter implements `listReturns`; the fake has `refundAtProvider`. */
-  listsReturns?: boolean
-  /** `listReturns` includes disputes; the fake has `disputeAtProvider` and `closeDispute`. */
+  /** The adapter implements `listReversals`; the fake has `refundAtProvider`. */
+  listsReversals?: boolean
+  /** `listReversals` includes disputes; the fake has `disputeAtProvider` and `closeDispute`. */
   listsDisputes?: boolean
   /** The adapter implements `listTransactions`; the fake has `limitPages`. */
   listsTransactions?: boolean
-  /** `refund` and `listReturns` go by the transactions, so that money which a person matched with another order can be refunded. */
+  /** `refund` and `listReversals` go by the transactions, so that money which a person matched with another order can be refunded. */
   refundsByTransaction?: boolean
   /** 401 and 403 at a start call are a decline with `keysRefused`. */
   reportsRefusedKeys?: boolean
@@ -104,7 +104,7 @@ export function conformanceSuite(
 ): void {
   const { notices, asksForSteps = false, hidesAccountNames = false } = features
   offlineConformance(provider, async (t) => (await rigFor(t)).settings)
-  returnsConformance(provider, features, rigFor)
+  reversalsConformance(provider, features, rigFor)
   const { name, pageTakesSavedCards, channels } = provider.capabilities
   const test = (what: string, run: (t: TestContext) => Promise<void>) => nodeTest(`${name}: ${what}`, run)
   const testIf = (applies: boolean, what: string, run: (t: TestContext) => Promise<void>) => applies && test(what, run)
@@ -569,8 +569,8 @@ async function everyCall(rig: Rig, handle: OrderHandle): Promise<[string, string
   if (rig.provider.capabilities.channels.includes('virtual-bank-account')) {
     calls.push(['openAccount', () => connection.openAccount(orderOf(rig))])
   }
-  const { listReturns, listTransactions } = connection
-  if (listReturns) calls.push(['listReturns', () => listReturns(handle, ['1'])])
+  const { listReversals, listTransactions } = connection
+  if (listReversals) calls.push(['listReversals', () => listReversals(handle, ['1'])])
   const range = { from: new Date(Date.now() - 60_000), to: new Date(Date.now() + 60_000) }
   if (listTransactions) calls.push(['listTransactions', () => listTransactions(range, null)])
   return Promise.all(

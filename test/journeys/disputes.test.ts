@@ -3,10 +3,10 @@ import { afterEach, test } from 'node:test'
 import type { PaymentId } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
 import type { PaymentDeps } from '../../src/payments/deps.ts'
-import { reconcileReturns } from '../../src/payments/refunds/reconcile-returns.ts'
+import { reconcileAttempt } from '../../src/payments/refunds/reconcile-attempt.ts'
 import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
 import type { ListedDispute, ListedRefund, Providers } from '../../src/providers/provider.ts'
-import { reconcileDueReturns } from '../../src/reconciliation/reconcile-due.ts'
+import { reconcileDueAttempts } from '../../src/reconciliation/reconcile-due.ts'
 import { eventually, type Shop, startPaying } from '../support/paying.ts'
 import { letPass } from '../support/payment-records.ts'
 import {
@@ -81,7 +81,7 @@ test('each change of a dispute’s reason or amount is announced once as dispute
   )
   assert.equal(dispute.reason, 'duplicate')
   await letPass(database, payment, 2 * DAY)
-  assert.equal(await reconcileDueReturns(parts, 100), 1)
+  assert.equal(await reconcileDueAttempts(parts, 100), 1)
   assert.deepEqual(await types(payment), ['dispute.opened', 'dispute.updated'])
 })
 
@@ -125,9 +125,9 @@ test('a dispute whose notices were all lost is found by the daily reconciliation
   await loseNotices(shop)
   const { id } = await openDispute(shop, payment)
   await close(shop, id, 'lost')
-  assert.equal(await reconcileDueReturns(parts, 100), 0, 'not before its day')
+  assert.equal(await reconcileDueAttempts(parts, 100), 0, 'not before its day')
   await letPass(database, payment, 2 * DAY)
-  assert.equal(await reconcileDueReturns(parts, 100), 1)
+  assert.equal(await reconcileDueAttempts(parts, 100), 1)
   assert.deepEqual(await types(payment), ['dispute.opened', 'dispute.lost'])
   assert.deepEqual(await moneyOf(shop, payment), ['successful', AMOUNT, AMOUNT])
 })
@@ -142,7 +142,7 @@ test('a lost dispute that the provider also lists as a refund is counted once', 
   await atProvider(shop, '/refunds', { reference: payment.order, dispute: id })
   for (let days = 0; days < 2; days++) {
     await letPass(database, payment, 2 * DAY)
-    assert.equal(await reconcileDueReturns(parts, 100), 1)
+    assert.equal(await reconcileDueAttempts(parts, 100), 1)
   }
   assert.deepEqual(await moneyOf(shop, payment), ['successful', AMOUNT, 400_000])
   assert.equal(await givenBack(shop, payment), 400_000)
@@ -243,12 +243,12 @@ test('the timeline of a payment shows its dispute', async () => {
 async function reconcileWith(payment: Paid, listed: { refunds?: ListedRefund[]; disputes?: ListedDispute[] }) {
   const connect: Providers['connect'] = async (...of) => ({
     ...(await parts.providers.connect(...of)),
-    listReturns: async () => ({ kind: 'returns', refunds: [], disputes: [], ...listed }),
+    listReversals: async () => ({ kind: 'reversals', refunds: [], disputes: [], ...listed }),
   })
   const lying: PaymentDeps = { ...parts, providers: { ...parts.providers, connect } }
   const [attempt] = (await findPaymentStateById(database, payment.id as PaymentId))?.attempts ?? []
   assert.ok(attempt)
-  return reconcileReturns(lying, attempt)
+  return reconcileAttempt(lying, attempt)
 }
 
 const listedDispute = (status: ListedDispute['status'], amount = 400_000): ListedDispute => ({

@@ -4,7 +4,7 @@ import { sql } from '../../src/database/sql.ts'
 import { idOf, type PaymentId, placeOf, type RefundId, uuidOf } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
 import type { PaymentDeps } from '../../src/payments/deps.ts'
-import { reconcileReturns } from '../../src/payments/refunds/reconcile-returns.ts'
+import { reconcileAttempt } from '../../src/payments/refunds/reconcile-attempt.ts'
 import { sendDueRefunds } from '../../src/payments/refunds/refund-payment.ts'
 import { checkDueAttempts } from '../../src/payments/settle/check-attempts.ts'
 import { processNotice, receiveNotice } from '../../src/payments/settle/receive-notice.ts'
@@ -15,7 +15,7 @@ import { findRefund, sealAccount } from '../../src/payments/store/refunds.ts'
 import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
 import { signNotice } from '../../src/providers/gateway/simulator/notices.ts'
 import type { ListedRefund, Provider, ProviderClient, Providers, RefundOutcome } from '../../src/providers/provider.ts'
-import { reconcileDueReturns } from '../../src/reconciliation/reconcile-due.ts'
+import { reconcileDueAttempts } from '../../src/reconciliation/reconcile-due.ts'
 import { eventually, request, type Shop, startPaying } from '../support/paying.ts'
 import { letPass, noticeAbout, noticesAbout, recordAt } from '../support/payment-records.ts'
 import {
@@ -66,8 +66,8 @@ async function pendingRefund(payment: Paid, amount: number): Promise<RefundId> {
 async function reconcileWith(payment: Paid, refunds: ListedRefund[]) {
   const [attempt] = (await findPaymentStateById(database, payment.id as PaymentId))?.attempts ?? []
   assert.ok(attempt)
-  const listReturns: ProviderClient['listReturns'] = async () => ({ kind: 'returns', refunds, disputes: [] })
-  return reconcileReturns(withProvider({ listReturns }), attempt)
+  const listReversals: ProviderClient['listReversals'] = async () => ({ kind: 'reversals', refunds, disputes: [] })
+  return reconcileAttempt(withProvider({ listReversals }), attempt)
 }
 
 const listed = (refundId: string, amount: number, more: Partial<ListedRefund> = {}): ListedRefund => ({
@@ -85,7 +85,7 @@ test('a refund made at the provider whose notice was lost is found by the daily 
   await loseNotices(shop)
   await atProvider(shop, '/refunds', { reference: payment.order, amount: 300_000 })
   await letPass(database, payment, 2 * DAY)
-  assert.equal(await reconcileDueReturns(parts, 100), 1)
+  assert.equal(await reconcileDueAttempts(parts, 100), 1)
   assert.equal(await refunded(shop, payment), 300_000)
   const [told] = await toldOf(database, payment)
   assert.deepEqual([told?.type, told?.data.refund.kind], ['refund.successful', 'provider'])
@@ -98,7 +98,7 @@ test('refunds and disputes are reconciled once a day for a week after the paymen
   let listings = 0
   for (let hours = 0; hours < 24 * 14; hours += 6) {
     await letPass(database, payment, 6 * 3_600)
-    listings += await reconcileDueReturns(parts, 100)
+    listings += await reconcileDueAttempts(parts, 100)
   }
   assert.equal(listings, 7)
 })
@@ -111,13 +111,13 @@ test('a provider that does not list its refunds is asked again an hour later', a
     () => refunded(shop, payment),
     (amount) => amount > 0,
   )
-  const listReturns: ProviderClient['listReturns'] = async () => ({ kind: 'unknown', because: 'no answer' })
+  const listReversals: ProviderClient['listReversals'] = async () => ({ kind: 'unknown', because: 'no answer' })
   await letPass(database, payment, 2 * DAY)
-  assert.equal(await reconcileDueReturns(withProvider({ listReturns }), 100), 1)
+  assert.equal(await reconcileDueAttempts(withProvider({ listReversals }), 100), 1)
   await letPass(database, payment, 3_500)
-  assert.equal(await reconcileDueReturns(parts, 100), 0)
+  assert.equal(await reconcileDueAttempts(parts, 100), 0)
   await letPass(database, payment, 200)
-  assert.equal(await reconcileDueReturns(parts, 100), 1)
+  assert.equal(await reconcileDueAttempts(parts, 100), 1)
   assert.equal(await refunded(shop, payment), 300_000)
 })
 
@@ -133,8 +133,8 @@ test('a refund notice is retried while the provider does not list its refunds', 
   const owner = { merchantId: shop.merchantId, mode: 'sandbox' as const }
   const received = await receiveNotice(parts, owner, 'gateway', { body: Buffer.from(body), headers })
   assert.ok(received.kind === 'kept')
-  const listReturns: ProviderClient['listReturns'] = async () => ({ kind: 'unknown', because: 'no answer' })
-  await assert.rejects(processNotice(withProvider({ listReturns }), received.notice), /no answer/)
+  const listReversals: ProviderClient['listReversals'] = async () => ({ kind: 'unknown', because: 'no answer' })
+  await assert.rejects(processNotice(withProvider({ listReversals }), received.notice), /no answer/)
   assert.deepEqual(
     (await noticesAbout(database, payment.order)).map(({ says, state }) => [says, state]),
     [
@@ -308,7 +308,7 @@ test('money that was given back before we first saw it is not counted again when
   assert.equal(await refunded(shop, payment), 500_000)
   const list = async () => {
     await database.rows(sql`update attempts set reconcile_at = now() where payment_id = ${uuidOf(id as PaymentId)}`)
-    await reconcileDueReturns(parts, 100)
+    await reconcileDueAttempts(parts, 100)
   }
   await list()
   assert.equal(await refunded(shop, payment), 500_000)

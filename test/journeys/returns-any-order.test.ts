@@ -6,7 +6,7 @@ import { sql } from '../../src/database/sql.ts'
 import { idOf, type PaymentId, placeOf, type RefundId, uuidOf } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
 import type { PaymentDeps } from '../../src/payments/deps.ts'
-import { reconcileReturns } from '../../src/payments/refunds/reconcile-returns.ts'
+import { reconcileAttempt } from '../../src/payments/refunds/reconcile-attempt.ts'
 import { checkAttempt } from '../../src/payments/settle/settle-attempt.ts'
 import { refundReference } from '../../src/payments/state/refund.ts'
 import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
@@ -14,7 +14,7 @@ import { insertUnmatched, readShares } from '../../src/payments/store/receipts.t
 import { leaseRefund } from '../../src/payments/store/refunds.ts'
 import { closeTransfer } from '../../src/payments/transfers/handle-transfer.ts'
 import type { ListedDispute, ListedRefund, ProviderClient, Providers, Receipt } from '../../src/providers/provider.ts'
-import { spreadReturned } from '../../src/providers/spread-returned.ts'
+import { spreadReversed } from '../../src/providers/spread-reversed.ts'
 import { type Shop, startPaying } from '../support/paying.ts'
 import { AMOUNT, assertAudited, loseNotices, type Paid, paid } from '../support/returns.ts'
 
@@ -34,8 +34,8 @@ async function attemptOf(payment: Paid) {
 }
 
 async function reconcileWith(payment: Paid, refunds: ListedRefund[], disputes: ListedDispute[] = []) {
-  const listReturns: ProviderClient['listReturns'] = async () => ({ kind: 'returns', refunds, disputes })
-  return reconcileReturns(withProvider({ listReturns }), await attemptOf(payment))
+  const listReversals: ProviderClient['listReversals'] = async () => ({ kind: 'reversals', refunds, disputes })
+  return reconcileAttempt(withProvider({ listReversals }), await attemptOf(payment))
 }
 
 const naira = (amount: number) => money(amount, 'NGN' as Currency)
@@ -205,7 +205,7 @@ async function byTransfer(shop: Shop) {
     transfer: (amount: number) => act('transfers', { accountNumber, amount }),
     refund: (amount: number) => act('refunds', { payment: order, reference: order, amount }),
     check: async () => checkAttempt(parts, await attemptOf(payment), { source: 'check' }),
-    list: async () => reconcileReturns(parts, await attemptOf(payment)),
+    list: async () => reconcileAttempt(parts, await attemptOf(payment)),
   }
 }
 
@@ -233,7 +233,7 @@ test('a refund of an unknown order with two transfers is recorded once, for the 
   const transfers = [receipt('first'), receipt('second')]
   for (const seen of [transfers.slice(0, 1), transfers])
     await database.transaction((tx) =>
-      insertUnmatched(tx, scope, { provider: 'gateway', keysVersion: 0 }, spreadReturned(seen, 120_000)),
+      insertUnmatched(tx, scope, { provider: 'gateway', keysVersion: 0 }, spreadReversed(seen, 120_000)),
     )
   const rows = await database.rows<{ returned: number }>(sql`
     select returned from receipts where merchant_id = ${uuidOf(shop.merchantId)} order by id`)
@@ -248,7 +248,7 @@ test('a refund of an unknown order is recorded once, also by two notices at once
   const scope = { place: shop.place, merchantId: shop.merchantId, mode: 'sandbox' as const }
   const transfers = [receipt('first'), receipt('second')]
   const record = (tx: Transaction, seen: Receipt[]) =>
-    insertUnmatched(tx, scope, { provider: 'gateway', keysVersion: 0 }, spreadReturned(seen, 120_000))
+    insertUnmatched(tx, scope, { provider: 'gateway', keysVersion: 0 }, spreadReversed(seen, 120_000))
   const [isWritten, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const first = database.transaction(async (tx) => {
     await record(tx, transfers.slice(0, 1))

@@ -44,8 +44,8 @@ for (const question of QUESTION) {
     const connect = async (owner: { merchantId: string }): Promise<ProviderClient> => {
       const connection = adversary.connection('honest')
       return owner.merchantId === merchantId
-        ? { ...connection, check: hang, refund: hang, listReturns: hang }
-        : { ...connection, listReturns: async () => ({ kind: 'returns', refunds: [], disputes: [] }) }
+        ? { ...connection, check: hang, refund: hang, listReversals: hang }
+        : { ...connection, listReversals: async () => ({ kind: 'reversals', refunds: [], disputes: [] }) }
     }
     await database.rows(sql`update refunds set due_at = null`)
     await database.rows(sql`update attempts set next_check_at = null, reconcile_at = null`) // what other tests have left to do

@@ -3,7 +3,7 @@ import { after, test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { idOf, type PaymentId } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
-import { reconcileReturns } from '../../src/payments/refunds/reconcile-returns.ts'
+import { reconcileAttempt } from '../../src/payments/refunds/reconcile-attempt.ts'
 import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
 import { listAuditScopes } from '../../src/payments/store/provider-audit.ts'
 import { listUnmatchedMoney } from '../../src/payments/store/unmatched.ts'
@@ -139,7 +139,7 @@ test('of two payments with transfers of one order, a refund counts for one', asy
     for (const each of [...paid, ...paid]) {
       const state = await findPaymentStateById(database, idOf('payment', each.id, each.place))
       for (const attempt of state?.attempts.filter(({ amountReceived }) => amountReceived > 0) ?? [])
-        assert.equal((await reconcileReturns(parts, attempt)).kind, 'reconciled')
+        assert.equal((await reconcileAttempt(parts, attempt)).kind, 'reconciled')
       refunded.push((await place.payment(each.reference)).amountRefunded)
     }
     assert.deepEqual(refunded, [PART, 0, PART, 0], `at the provider: ${isAtProvider}`)

@@ -79,14 +79,14 @@ function questionsFor(sandbox: Sandbox, { settings, baseURL }: Extract<Keys, { k
       },
     ],
   ]
-  const { listReturns, listTransactions } = connection
-  if (listReturns) {
+  const { listReversals, listTransactions } = connection
+  if (listReversals) {
     questions.push([
       'an order that was never paid has no refunds and disputes',
       async () => {
         assert.ok(handle, 'there is an order')
-        const said = expect(await listReturns(handle, []), 'returns', 'missing')
-        if (said.kind === 'returns') assert.deepEqual([said.refunds, said.disputes], [[], []])
+        const said = expect(await listReversals(handle, []), 'reversals', 'missing')
+        if (said.kind === 'reversals') assert.deepEqual([said.refunds, said.disputes], [[], []])
       },
     ])
   }

@@ -11,7 +11,7 @@ import type {
   ProviderClient,
   Receipt,
   RefundOutcome,
-  ReturnsAnswer,
+  ReversalsAnswer,
   SavedCardCharge,
   Unknown,
 } from '../../src/providers/provider.ts'
@@ -91,7 +91,7 @@ export class Adversary {
       check: async ({ reference }) => this.#check(reference, fate),
       readNotice: ({ headers, body }) => readNotice(headers.signature, body),
       refund: async ({ reference, order, amount }) => this.#refund(reference, order.reference, amount.amount, fate),
-      listReturns: async ({ reference }, transactionIds) => this.#listReturns(reference, transactionIds, fate),
+      listReversals: async ({ reference }, transactionIds) => this.#listReversals(reference, transactionIds, fate),
     }
   }
 
@@ -202,7 +202,7 @@ export class Adversary {
   }
 
   /** It does not repeat our reference, as with many providers. */
-  #listReturns(reference: string, transactionIds: string[], fate: Fate): ReturnsAnswer {
+  #listReversals(reference: string, transactionIds: string[], fate: Fate): ReversalsAnswer {
     if (fate === 'never sent') return neverSent()
     if (fate === 'silent before' || fate === 'silent after') return silence()
     const entry = this.ledger.get(reference)
@@ -218,7 +218,7 @@ export class Adversary {
         ...{ refundId: `early-${id}`, reference: null, status: 'successful' as const, at },
         amount: { amount: returned, currency },
       }))
-    return { kind: 'returns', refunds: [...early, ...refunds], disputes: [] }
+    return { kind: 'reversals', refunds: [...early, ...refunds], disputes: [] }
   }
 
   #enter(entry: Entry, status: Transaction['status'], amount: number, returned = 0): void {

@@ -12,7 +12,7 @@ import {
   findTransfer,
   type Handling,
   matchTransfer,
-  returnTransfer,
+  refundTransfer,
 } from '../../payments/transfers/handle-transfer.ts'
 import { reviewPayment } from '../../payments/transfers/review-payment.ts'
 import { ownPayment } from '../api/payments.ts'
@@ -27,7 +27,7 @@ import {
   HandledQuery,
   MatchTransfer,
   NoteTransfer,
-  ReturnTransfer,
+  RefundTransfer,
   type Review,
   ReviewPayment,
   ReviewsAnswer,
@@ -91,9 +91,9 @@ export function transferRoutes(app: App, deps: PaymentDeps): void {
     },
   )
 
-  app.post<{ Params: { transfer: string }; Body: ReturnTransfer }>(
+  app.post<{ Params: { transfer: string }; Body: RefundTransfer }>(
     `${OF_MERCHANT}/transfers/:transfer/return`,
-    { config: change, schema: { body: ReturnTransfer, response: { 200: TransferResult } } },
+    { config: change, schema: { body: RefundTransfer, response: { 200: TransferResult } } },
     async (request) => {
       checkRefundAccount(request)
       const { amount, byHand, note } = request.body
@@ -104,7 +104,7 @@ export function transferRoutes(app: App, deps: PaymentDeps): void {
         return { data: { state: 'returned', paymentStatus: null, failure: null } }
       }
       return {
-        data: resultOf(await returnTransfer(deps, { ...by, account: bankAccountIn(request.body) }, name, amount)),
+        data: resultOf(await refundTransfer(deps, { ...by, account: bankAccountIn(request.body) }, name, amount)),
       }
     },
   )

@@ -71,14 +71,14 @@ export const MatchTransfer = Type.Object({
   note: Type.Optional(Note),
 })
 export type MatchTransfer = Static<typeof MatchTransfer>
-export const ReturnTransfer = Type.Object({
+export const RefundTransfer = Type.Object({
   amount: Amount,
   byHand: Type.Boolean(),
   note: Note,
   destinationAccountNumber: Type.Optional(BankAccount.destinationAccountNumber),
   destinationAccountBankCode: Type.Optional(BankAccount.destinationAccountBankCode),
 })
-export type ReturnTransfer = Static<typeof ReturnTransfer>
+export type RefundTransfer = Static<typeof RefundTransfer>
 export const NoteTransfer = Type.Object({ amount: Amount, note: Note })
 export type NoteTransfer = Static<typeof NoteTransfer>
 export const ReviewPayment = Type.Object({ note: Note })

@@ -83,7 +83,7 @@ export async function refundPayment(
       const { payment, refunds } = before
       if (!wanted.mayRepeat) assertNotRepeated(refunds, before, wanted.amount, deps.clock.now())
       const { attempt, amount } = planRefund(before, refunds, wanted.amount)
-      wanted.limit?.(money(amount + returnedBefore(refunds, reviews), payment.currency))
+      wanted.limit?.(money(amount + refundedBefore(refunds, reviews), payment.currency))
       assertAccountFits(capabilitiesOf(deps, attempt), attempt, wanted.account)
       const counted = before.receipts.filter((each) => each.attemptId === attempt.id && each.counted)
       const made = writePending({ tx, deps, before }, wanted, {
@@ -109,8 +109,8 @@ export function capabilitiesOf({ providers }: PaymentDeps, { provider }: Pick<At
   return capabilities
 }
 
-/** What people have returned of a payment, at the provider and by hand. */
-export function returnedBefore(refunds: Refund[], reviews: Review[]): number {
+/** What people have refunded of a payment, at the provider and by hand. */
+export function refundedBefore(refunds: Refund[], reviews: Review[]): number {
   return refunds
     .filter(({ kind, status }) => kind === 'merchant' && status !== 'failed')
     .reduce((sum, refund) => sum + refund.amount, returnedByHand(reviews))
@@ -126,11 +126,11 @@ export function writePending(
   const lease = newRefundLease()
   const sealedAccount = account && sealAccount(deps.secrets, refund.id, account)
   insertRefund(tx, before.payment, refund, { callReference, lease, sealedAccount })
-  writeDecision(tx, deps, before, decide(withReturned(before, refund.attemptId, refund.amount), []))
+  writeDecision(tx, deps, before, decide(withReversal(before, refund.attemptId, refund.amount), []))
   return { refund, lease }
 }
 
-export function withReturned(state: PaymentState, attemptId: AttemptId, amount: number): PaymentState {
+export function withReversal(state: PaymentState, attemptId: AttemptId, amount: number): PaymentState {
   return {
     ...state,
     attempts: state.attempts.map((attempt) =>
@@ -254,7 +254,7 @@ function recordOutcome(
         after.status === 'successful'
           ? withRefunded(before, after)
           : after.status === 'failed'
-            ? withReturned(before, after.attemptId, -after.amount)
+            ? withReversal(before, after.attemptId, -after.amount)
             : before
       writeDecision(tx, deps, before, decide(state, [refundChange(after)]), {
         refunds: withRefund(before.refunds, after),

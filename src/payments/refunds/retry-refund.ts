@@ -7,7 +7,7 @@ import type { PaymentDeps } from '../deps.ts'
 import { isWaitingForAccount, type Refund, refundSubject } from '../state/refund.ts'
 import { leaseRefund, lockRefund, saveRefundAccount, sealAccount } from '../store/refunds.ts'
 import { reviewsOf } from '../store/reviews.ts'
-import { type RefundRequest, returnedBefore, sendRefund } from './refund-payment.ts'
+import { type RefundRequest, refundedBefore, sendRefund } from './refund-payment.ts'
 
 /**
  * Sends the customer's bank account to a provider that waits for it. The account is committed, sealed, before the provider is called. It
@@ -28,7 +28,7 @@ export async function retryRefund(
           'refund_needs_no_account',
           'The provider does not wait for a bank account for this refund. Read it again.',
         )
-      limit?.(money(returnedBefore(refunds, reviews), payment.currency))
+      limit?.(money(refundedBefore(refunds, reviews), payment.currency))
       saveRefundAccount(tx, id, sealAccount(deps.secrets, id, account), deps.clock.now())
       const subject = refundSubject(id, account)
       tx.write(actRecorded({ actor, act: 'refund.retried', merchantId: payment.merchantId, subject }))

@@ -10,7 +10,7 @@ import {
 } from '../../outbound/call-limits.ts'
 import type { NoticeReading, RawNotice, Receipt } from '../../providers/provider.ts'
 import { type PaymentDeps, withReserved } from '../deps.ts'
-import { type Reconciled, reconcileReturns } from '../refunds/reconcile-returns.ts'
+import { type Reconciled, reconcileAttempt } from '../refunds/reconcile-attempt.ts'
 import type { Attempt } from '../state/attempt.ts'
 import { newReceiptsOf } from '../state/new-receipt.ts'
 import type { Notice } from '../state/notice.ts'
@@ -127,7 +127,7 @@ function read(reading: () => NoticeReading): NoticeReading {
 }
 
 /** `refunded` and `charged_back` occur in notices that older versions stored. */
-const RETURN_NOTICES = new Set<string>(['refund', 'dispute', 'refunded', 'charged_back'])
+const REVERSAL_NOTICES = new Set<string>(['refund', 'dispute', 'refunded', 'charged_back'])
 
 /**
  * A notice only triggers a check: the provider's answer to the check is applied, not what the notice says. The exception is a
@@ -160,7 +160,7 @@ export async function processNotice(unreserved: PaymentDeps, notice: Notice): Pr
     )
   }
   const { attempt } = found
-  if (RETURN_NOTICES.has(says)) {
+  if (REVERSAL_NOTICES.has(says)) {
     const reconciled = await reconcileForNotice(deps, attempt)
     return endNotice(database, notice, { ...noticeResultOf(reconciled), attemptId: attempt.id })
   }
@@ -194,10 +194,10 @@ export async function processNotice(unreserved: PaymentDeps, notice: Notice): Pr
   await endNotice(database, notice, { ...result, attemptId: attempt.id })
 }
 
-/** Checks for received money first, because its notice may be lost, then for returns. Throws to retry the notice later. */
+/** Checks for received money first, because its notice may be lost, then for refunds and disputes. Throws to retry the notice later. */
 async function reconcileForNotice(deps: PaymentDeps, attempt: Attempt): Promise<Reconciled> {
   await checkAttempt(deps, attempt, { source: 'notice' })
-  const reconciled = await reconcileReturns(deps, attempt)
+  const reconciled = await reconcileAttempt(deps, attempt)
   if (reconciled.kind === 'unanswered') throw new Error(`the provider did not list its refunds: ${reconciled.because}`)
   if (reconciled.kind === 'reconciled' && reconciled.waits !== null)
     throw new Error(`a listed refund or dispute cannot be matched yet: ${reconciled.waits}`)

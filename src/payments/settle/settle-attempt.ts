@@ -9,7 +9,7 @@ import { contradictionOf, missingInAnswer, newReceiptsOf, type RecordedMoney } f
 import { attemptIn, type Decision, type PaymentState } from '../state/payment-state.ts'
 import { isErased } from '../state/personal-data.ts'
 import { newRefund, type Refund } from '../state/refund.ts'
-import { isReversed } from '../state/returned-money.ts'
+import { isReversed } from '../state/reversed-money.ts'
 import { contradictsNotice, type OutcomeReport, settle } from '../state/settle.ts'
 import { type CallRecord, callRecorded } from '../store/attempts.ts'
 import { bodyOfErasedDropped, endNotice, noticeEnded } from '../store/notices.ts'
@@ -29,7 +29,7 @@ export type Signal = Pick<OutcomeReport, 'outcome' | 'source' | 'noticeSays' | '
 }
 
 /**
- * Every outcome is applied here: answers to a start, notices, returns of the customer, scheduled checks. The lock of the payment orders
+ * Every outcome is applied here: answers to a start, notices, the customer who returns, scheduled checks. The lock of the payment orders
  * signals that arrive at the same time: the second one is decided on what the first one has written.
  */
 export async function settleAttempt(unreserved: PaymentDeps, attempt: Attempt, signal: Signal): Promise<PaymentState> {
@@ -73,7 +73,7 @@ export function settleLocked({ tx, deps, before, recorded }: Settling, attempt: 
   const { noticeReceipts, noticeSays, ...rest } = signal
   const said = noticeSays && isNewStatement(attempt, signal, newReceipts, recorded) ? { noticeSays } : {}
   const decision = settle(before, { ...rest, ...said, outcome, attemptId: attempt.id, newReceipts, contradiction, now })
-  const returned = returnedRefunds(decision, attempt, now)
+  const returned = refundsOfEarlyReversals(decision, attempt, now)
   writeDecision(tx, deps, before, decision, {
     cause: causeOf(signal),
     refunds: [...before.refunds, ...returned],
@@ -131,12 +131,12 @@ export function noticeResult(before: Attempt, after: Attempt): { state: 'done' |
 }
 
 /**
- * Money that the provider returned before we first saw it is a successful refund of kind `provider` without `providerRefundId`.
+ * Money that the provider reversed before we first saw it is a successful refund of kind `provider` without `providerRefundId`.
  * Reconciliation assigns the listed refund to this row instead of counting it again.
  */
-function returnedRefunds({ state, returned }: Decision, { id: attemptId }: Attempt, now: Date): Refund[] {
+function refundsOfEarlyReversals({ state, earlyReversals }: Decision, { id: attemptId }: Attempt, now: Date): Refund[] {
   const reason = 'Given back at the provider before it was seen here.'
-  return returned.map(({ transactionId, amount, counted }) => {
+  return earlyReversals.map(({ transactionId, amount, counted }) => {
     const wanted = { attemptId, amount, counted, kind: 'provider', isDone: true, reason } as const
     return newRefund(state.payment, { ...wanted, transactionIds: [transactionId] }, now)
   })

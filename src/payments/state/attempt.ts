@@ -33,7 +33,7 @@ export interface Attempt {
   amountReturned: number
   /** Of that: refunded and counted in the payment's `amountRefunded`. */
   amountRefunded: number
-  /** Of `amountReturned`: transactions returned in full before we first saw them. They never counted towards the payment. */
+  /** Of `amountReturned`: transactions reversed in full before we first saw them. They never counted towards the payment. */
   amountReversed: number
   /** The provider issued the ids of all its transactions. False before the first one. */
   idsAreProviders: boolean

@@ -2,7 +2,7 @@ import type { AttemptId, PaymentId } from '../../kernel/ids.ts'
 import { formatMoney } from '../../kernel/money.ts'
 import type { Receipt } from '../../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
-import { returnedOf, sharesOf, totalsOf } from './returned-money.ts'
+import { reversedAmount, sharesOf, totalsOf } from './reversed-money.ts'
 
 /** A transaction that is on record, under any version of the merchant's keys. */
 export interface RecordedReceipt {
@@ -35,13 +35,13 @@ const RETURNED_UNDER_OTHER_KEYS =
 /** What is on record about an answer's receipts. Read under the lock of the payment. */
 export interface RecordedMoney {
   receipts: RecordedReceipt[]
-  /** Of an answer that names one returned sum for an order: what the payments that have money of this order have returned. */
+  /** Of an answer that names one reversed sum for an order: what the payments that have money of this order have refunded. */
   returnedByPayments: number
 }
 
 export const isShareOfOrder = ({ returnedIsOfOrder }: Receipt) => returnedIsOfOrder === true
 
-/** Whether the provider names one returned sum for all of these receipts, so that each has a share of it. */
+/** Whether the provider names one reversed sum for all of these receipts, so that each has a share of it. */
 export const areSharesOfOrder = (receipts: Receipt[]) =>
   receipts.some(isShareOfOrder) && totalsOf(receipts).returned > 0
 
@@ -72,7 +72,7 @@ export function newReceiptsOf({ keysVersion }: Attempt, receipts: Receipt[], rec
       const underOther = mostReturned(
         same.filter((each) => each.keysVersion !== keysVersion && each.amount === amount.amount),
       )
-      const certain = Math.max(shares?.get(transactionId) ?? returnedOf(receipt), Math.min(underOwn, amount.amount))
+      const certain = Math.max(shares?.get(transactionId) ?? reversedAmount(receipt), Math.min(underOwn, amount.amount))
       const returned = Math.max(certain, underOther)
       return {
         ...alone,

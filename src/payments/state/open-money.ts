@@ -68,7 +68,7 @@ export function returnedByHand(reviews: Pick<Review, 'act' | 'amount'>[]): numbe
 }
 
 /** How open money goes back through the provider: whether it counts as refunded of the payment, and how much at once. */
-export function planReturn(
+export function planRefund(
   { payment }: PaymentState,
   { kind, amount, attempt }: OpenMoney,
   refunds: Refund[],

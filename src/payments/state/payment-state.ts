@@ -5,7 +5,7 @@ import { Problem } from '../../kernel/problem.ts'
 import { type Attempt, type Instructions, MAX_ATTEMPTS } from './attempt.ts'
 import { restartSchedule, withNextCheck } from './check-schedule.ts'
 import { assertPending, type Payment } from './payment.ts'
-import type { ReturnedAtFirstSight } from './returned-money.ts'
+import type { EarlyReversal } from './reversed-money.ts'
 
 /**
  * The state machine of a payment and its attempts. Each transition is a pure function from PaymentState to Decision. The operations in
@@ -54,8 +54,8 @@ export interface Decision {
   uncounted: AttemptId[]
   /** Whether the new receipts in the payment's currency count towards it, except those that were refunded in full. */
   counted: boolean
-  /** Amounts of the new receipts that the provider had returned before we first saw them. */
-  returned: ReturnedAtFirstSight[]
+  /** Amounts of the new receipts that the provider had reversed before we first saw them. */
+  earlyReversals: EarlyReversal[]
 }
 
 /** Adds an attempt before its provider is called. It stays `processing` if the process dies before the answer. */
@@ -248,5 +248,5 @@ export function replaceAttempt(state: PaymentState, attempt: Attempt): PaymentSt
 export function decide(state: PaymentState, changes: Change[]): Decision {
   const { sequence, version } = state.payment
   const payment = { ...state.payment, sequence: sequence + changes.length, version: version + 1 }
-  return { state: { ...state, payment }, changes, surplus: [], uncounted: [], counted: false, returned: [] }
+  return { state: { ...state, payment }, changes, surplus: [], uncounted: [], counted: false, earlyReversals: [] }
 }

@@ -5,7 +5,7 @@ import type { Attempt } from './attempt.ts'
 import type { Payment } from './payment.ts'
 import type { PaymentState } from './payment-state.ts'
 
-/** A return of money through the provider that received it. */
+/** Money that goes back through the provider that received it. */
 export interface Refund {
   id: RefundId
   paymentId: PaymentId
@@ -71,7 +71,7 @@ function refundable({ payment, attempts }: PaymentState, refunds: Refund[]): { a
       .filter(({ attemptId, counted, status }) => attemptId === attempt.id && counted && status !== 'failed')
       .reduce((sum, refund) => sum + refund.amount, 0)
     const unpromised = (winner ? payment.amountPaid : attempt.amountReceived - attempt.amountReversed) - promised
-    // Money that the provider returned is not available, even if it did not count towards the payment.
+    // Money that the provider reversed is not available, even if it did not count towards the payment.
     return { attempt, left: Math.min(unpromised, attempt.amountReceived - attempt.amountReturned) }
   })
 }

@@ -25,14 +25,14 @@ import {
 } from './payment-state.ts'
 import {
   countableAmount,
+  earlyReversals,
   heldAmount,
   isReversed,
-  returnedAtFirstSight,
-  returnedOf,
+  reversedAmount,
   type Totals,
   totalsOf,
   withMoney,
-} from './returned-money.ts'
+} from './reversed-money.ts'
 
 /**
  * How an outcome reached us: the answer to the start, a notice, the customer's return to the page, a scheduled check, or a
@@ -74,7 +74,7 @@ export function settle(state: PaymentState, report: OutcomeReport): Decision {
   const decision = isPaid
     ? settleAfterSuccess(state, before, reviewed, receipts, report)
     : settleBeforeSuccess(state, before, reviewed, totals, report)
-  return { ...decision, returned: returnedAtFirstSight(receipts, decision.counted) }
+  return { ...decision, earlyReversals: earlyReversals(receipts, decision.counted) }
 }
 
 const PROVES_ORDER_EXISTS: ReadonlySet<Outcome['kind']> = new Set(['paid', 'pending', 'processing', 'declined'])
@@ -124,14 +124,14 @@ function settleBeforeSuccess(
   if (attempt.needsReview === WRONG_CURRENCY && before.needsReview !== WRONG_CURRENCY)
     return failAsMismatch(state, before, attempt, WRONG_CURRENCY, now)
   if (returned > 0 && heldAmount(attempt) === 0) return failAsReversed(state, before, attempt, now)
-  const partlyReturned =
+  const partlyReversed =
     returned > 0 ? `reversed: ${returned} was given back at the provider; ${heldAmount(attempt)} is left.` : null
   if (attempt.channel === 'card' && received > 0) {
     const wrongAmount = `amount_mismatch: ${attempt.amountReceived} was charged in place of ${attempt.amountCharged}.`
-    return failAsMismatch(state, before, attempt, partlyReturned ?? wrongAmount, now)
+    return failAsMismatch(state, before, attempt, partlyReversed ?? wrongAmount, now)
   }
   if (received > 0) {
-    const needsReview = partlyReturned ?? attempt.needsReview
+    const needsReview = partlyReversed ?? attempt.needsReview
     return recordUnderpayment(state, before, { ...attempt, needsReview }, now)
   }
   return applyOutcome(state, before, attempt, report)
@@ -221,7 +221,7 @@ function recordSurplus(
   receipts: Receipt[],
   now: Date,
 ): Decision {
-  // The provider has returned a part of it already; only the rest is refunded.
+  // The provider has reversed a part of it already; only the rest is refunded.
   const amount = heldAmount(attempt) - heldAmount(before)
   // A card is charged once, so its amount is final; an account number may still receive the rest.
   const isWhole = attempt.channel === 'card' || countableAmount(attempt) >= attempt.amountCharged
@@ -247,13 +247,13 @@ function recordSurplus(
       .filter((receipt) => isRefunded && !isReversed(receipt))
       .map((receipt) => ({
         attemptId: after.id,
-        amount: receipt.amount.amount - returnedOf(receipt),
+        amount: receipt.amount.amount - reversedAmount(receipt),
         receipt: receipt.transactionId,
       })),
   }
 }
 
-/** All of the new money was returned before we first saw it. An open attempt fails; an ended one keeps its status. */
+/** All of the new money was reversed before we first saw it. An open attempt fails; an ended one keeps its status. */
 function failAsReversed(state: PaymentState, before: Attempt, attempt: Attempt, now: Date): Decision {
   const failure: Failure = {
     code: 'reversed',
@@ -313,7 +313,7 @@ function applyOutcome(state: PaymentState, before: Attempt, attempt: Attempt, re
   return decide(replaceAttempt(state, next), [...statusChange(before, after), ...reviewRequested(before, next)])
 }
 
-/** The provider's "paid" refers to money that is on record and was partly returned. This is no contradiction. */
+/** The provider's "paid" refers to money that is on record and was partly reversed. This is no contradiction. */
 function isPaidOnRecord({ amountReturned }: Attempt, outcome: Outcome): boolean {
   return outcome.kind === 'paid' && outcome.receipts.length > 0 && amountReturned > 0
 }
@@ -327,7 +327,7 @@ function attemptAfter(
   const { status, checks } = attempt
   // The attempt changed while the provider was asked, so the answer is stale. The next check is soon.
   if (whenAsked && (whenAsked.status !== status || whenAsked.since.getTime() !== checks.since.getTime())) return attempt
-  // Its money is on record, returned or waiting for a person. A late answer of the provider must not reopen it.
+  // Its money is on record, reversed or waiting for a person. A late answer of the provider must not reopen it.
   if (attempt.failure?.code === 'amount_mismatch' || isReversedAttempt(attempt)) return attempt
   if (noticeSays === 'paid') return toProcessing(attempt, now)
   const seen = { ...attempt, checks: { ...checks, missingInARow: 0 } }

@@ -10,7 +10,7 @@ export interface AuditScope extends Scope {
   keysVersion: number
 }
 
-/** One recorded receipt, with the returns of its attempt. */
+/** One recorded receipt, with the reversals of its attempt. */
 export interface RecordedTransaction {
   receiptId: string
   keysVersion: number

@@ -15,7 +15,7 @@ import {
   type RecordedReceipt,
   sharesOfOrder,
 } from '../state/new-receipt.ts'
-import { isReversed, returnedOf } from '../state/returned-money.ts'
+import { isReversed, reversedAmount } from '../state/reversed-money.ts'
 
 /** A version of the merchant's keys at a provider. */
 type OfKeys = Scope & { provider: string; keysVersion: number }
@@ -88,7 +88,7 @@ function recordedOf(row: RecordedRow, place: Place): RecordedReceipt {
   }
 }
 
-/** What the payments have returned that have this money. */
+/** What the payments have refunded that have this money. */
 async function returnedOfAttempts(tx: Queries, place: Place, recorded: RecordedReceipt[]): Promise<number> {
   const payments = recorded.flatMap(({ paymentId }) => (paymentId ? [uuidOf(paymentId)] : []))
   const attempts = recorded.flatMap(({ attemptId }) => (attemptId ? [uuidOf(attemptId)] : []))
@@ -111,11 +111,11 @@ export function writeReceipt(tx: Writes, attempt: Attempt, receipt: NewReceipt, 
                                 counted, returned, taken_at)
           values (${attempt.place}, ${uuidOf(attempt.merchantId)}, ${attempt.mode}, ${attempt.provider}, ${attempt.keysVersion},
                   ${transactionId}, ${attemptUuid}, ${paymentUuid}, ${amount.amount}, ${amount.currency}, ${counts},
-                  ${returnedOf(receipt)}, ${at})`
+                  ${reversedAmount(receipt)}, ${at})`
       : sql`
           update receipts
              set attempt_id = ${attemptUuid}, payment_id = ${paymentUuid}, counted = ${counts}, amount = ${amount.amount},
-                 currency = ${amount.currency}, returned = ${returnedOf(receipt)}, taken_at = ${at}
+                 currency = ${amount.currency}, returned = ${reversedAmount(receipt)}, taken_at = ${at}
            where place = ${attempt.place} and id = ${unmatchedId}`,
   )
 }
@@ -141,7 +141,7 @@ export async function insertUnmatched(
   const shares = isOfOrder ? await readShares(tx, { ...scope, ...at }, receipts) : undefined
   for (const receipt of receipts) {
     const { transactionId, amount } = receipt
-    const returned = shares ? (shares.get(transactionId) ?? 0) : returnedOf(receipt)
+    const returned = shares ? (shares.get(transactionId) ?? 0) : reversedAmount(receipt)
     await tx.rows(sql`
       insert into receipts (place, merchant_id, mode, provider, account, transaction_id, amount, currency, counted, returned, taken_at)
       values (${scope.place}, ${uuidOf(scope.merchantId)}, ${scope.mode}, ${at.provider}, ${at.keysVersion}, ${transactionId}, ${amount.amount},

@@ -27,7 +27,7 @@ export interface Transfer {
   /** What the customer was asked for. */
   due: number | null
   received: number
-  /** Why the last return through the provider failed. */
+  /** Why the last refund through the provider failed. */
   failure: string | null
   at: Date
 }

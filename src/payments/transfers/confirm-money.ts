@@ -12,7 +12,7 @@ import {
   unknown,
 } from '../../providers/provider.ts'
 import type { PaymentDeps } from '../deps.ts'
-import { returnedOf, totalsOf } from '../state/returned-money.ts'
+import { reversedAmount, totalsOf } from '../state/reversed-money.ts'
 import { insertUnmatched, readShares } from '../store/receipts.ts'
 import type { UnmatchedMoney } from '../store/transfers.ts'
 
@@ -67,12 +67,13 @@ export async function confirmMoney(
     throw refused(`${title} has ${formatMoney(found.amount)} for this transaction, not ${formatMoney(receipt.amount)}.`)
   const returned = await database.transaction(async (tx) => {
     const shares = found.returnedIsOfOrder && (await readShares(tx, { ...scope, provider, keysVersion }, found.ofOrder))
-    const now = shares ? (shares.get(receipt.transactionId) ?? 0) : returnedOf(found)
-    if (now > returnedOf(receipt)) await insertUnmatched(tx, scope, money, [{ ...receipt, returned: now }])
+    const now = shares ? (shares.get(receipt.transactionId) ?? 0) : reversedAmount(found)
+    if (now > reversedAmount(receipt)) await insertUnmatched(tx, scope, money, [{ ...receipt, returned: now }])
     return now
   })
-  if (returned > returnedOf(receipt)) throw refused(`${title} has given back some of this money. Read the list again.`)
-  if (returned < returnedOf(receipt))
+  if (returned > reversedAmount(receipt))
+    throw refused(`${title} has given back some of this money. Read the list again.`)
+  if (returned < reversedAmount(receipt))
     throw refused(`${title} has given back less of this money than is on record, so a refund may have failed.`)
   // Listed refunds do not name a transfer: those of the other one would be recorded for the payment as well.
   const ofOrder = totalsOf(found.ofOrder).returned
@@ -84,7 +85,7 @@ export async function confirmMoney(
   return found
 }
 
-/** `ofOrder`: all transactions of its order, where the provider names one returned sum for them. */
+/** `ofOrder`: all transactions of its order, where the provider names one reversed sum for them. */
 type Found = (ListedTransaction & { ofOrder: Receipt[] }) | { kind: 'missing' } | Unknown
 
 async function findTransaction(client: ProviderClient, receipt: Receipt, signal: AbortSignal): Promise<Found> {
@@ -102,7 +103,7 @@ async function findTransaction(client: ProviderClient, receipt: Receipt, signal:
     const whole = await findInOrder(client, receipt, listed.reference)
     if ('kind' in whole) return whole.kind === 'missing' ? listed : whole
     // The list may also count money that was lost in a dispute.
-    return returnedOf(listed) > totalsOf(whole.ofOrder).returned ? listed : whole
+    return reversedAmount(listed) > totalsOf(whole.ofOrder).returned ? listed : whole
   }
   return checked ?? { kind: 'missing' }
 }

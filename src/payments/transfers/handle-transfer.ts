@@ -10,19 +10,19 @@ import type { PaymentDeps } from '../deps.ts'
 import {
   capabilitiesOf,
   refundChange,
-  returnedBefore,
+  refundedBefore,
   sendRefund,
   withRefunded,
-  withReturned,
+  withReversal,
   writePending,
 } from '../refunds/refund-payment.ts'
 import { settleLocked } from '../settle/settle-attempt.ts'
 import { type Attempt, MAX_ATTEMPTS } from '../state/attempt.ts'
 import { newAttempt } from '../state/new-attempt.ts'
-import { lateMoneyOf, type OpenMoney, openMoneyOf, planReturn, type Review } from '../state/open-money.ts'
+import { lateMoneyOf, type OpenMoney, openMoneyOf, planRefund, type Review } from '../state/open-money.ts'
 import { decide, type PaymentState } from '../state/payment-state.ts'
 import { assertAccountFits, assertMayRefund, newRefund, type Refund, refundSubject } from '../state/refund.ts'
-import { returnedOf } from '../state/returned-money.ts'
+import { reversedAmount } from '../state/reversed-money.ts'
 import { findAttempt } from '../store/attempts.ts'
 import { findPaymentStateById, findStateByOrder, type LockedPayment } from '../store/payment-states.ts'
 import { isOrderOfAnother } from '../store/provider-audit.ts'
@@ -204,7 +204,7 @@ function addAttemptFor(
 }
 
 /** Returns money through the provider. `expected`: the amount that the member saw. */
-export async function returnTransfer(
+export async function refundTransfer(
   deps: PaymentDeps,
   by: Handling,
   name: TransferName,
@@ -224,8 +224,8 @@ export async function returnTransfer(
       if (status === 'pending')
         throw new Problem('payment_not_completed', `Payment ${reference} is still open. Cancel it first.`)
       assertMayRefund(refunds)
-      const { counted, amount } = planReturn(before, open, refunds)
-      by.limit?.(money(amount + returnedBefore(refunds, reviews), currency))
+      const { counted, amount } = planRefund(before, open, refunds)
+      by.limit?.(money(amount + refundedBefore(refunds, reviews), currency))
       assertAccountFits(capabilitiesOf(deps, open.attempt), open.attempt, by.account)
       const held = receipts.filter((each) => each.attemptId === open.attempt.id && (each.counted || !counted))
       const made = writePending({ tx, deps, before }, by, {
@@ -297,7 +297,7 @@ function closeOpenMoney(closing: Closing, by: Handling, act: ClosingAct, open: O
   const { tx, deps, before } = closing
   const { id: paymentId, currency } = before.payment
   if (act === 'returned_by_hand') {
-    by.limit?.(money(open.amount + returnedBefore(before.refunds, reviews), currency))
+    by.limit?.(money(open.amount + refundedBefore(before.refunds, reviews), currency))
     recordByHand(closing, by, open)
     return
   }
@@ -313,14 +313,14 @@ function closeOpenMoney(closing: Closing, by: Handling, act: ClosingAct, open: O
 function recordByHand({ tx, deps, before }: Closing, by: Handling, open: OpenMoney): void {
   const { id: paymentId, currency } = before.payment
   const attemptId = open.attempt.id
-  const first = planReturn(before, open, before.refunds)
+  const first = planRefund(before, open, before.refunds)
   const rest = { counted: true, amount: open.amount - first.amount }
   let state = before
   for (const { amount, counted } of rest.amount > 0 ? [first, rest] : [first]) {
     const wanted = { attemptId, amount, counted, kind: 'provider', reason: by.note, isDone: true } as const
     const refund = newRefund(state.payment, { ...wanted, transactionIds: [] }, deps.clock.now())
     insertRefund(tx, state.payment, refund)
-    const after = withRefunded(withReturned(state, attemptId, amount), refund)
+    const after = withRefunded(withReversal(state, attemptId, amount), refund)
     const decision = decide(after, [refundChange(refund)])
     const refunds = [...state.refunds, refund]
     writeDecision(tx, deps, state, decision, { cause: 'returned by hand', refunds })
@@ -353,7 +353,7 @@ function of(unmatched: UnmatchedMoney): Pick<NewReview, 'amount' | 'currency'> {
 
 /** Without what the provider had given back before we first saw it. */
 function leftOf({ receipt }: UnmatchedMoney): number {
-  return receipt.amount.amount - returnedOf(receipt)
+  return receipt.amount.amount - reversedAmount(receipt)
 }
 
 type Written = Omit<NewReview, 'scope' | 'actor' | 'note' | 'at' | 'attemptId' | 'received' | 'refundId'> &

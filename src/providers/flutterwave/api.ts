@@ -8,7 +8,7 @@ import {
   unreadable,
 } from '../provider.ts'
 import { isNotFound, isPaid, outcomeOf, refundStatusOf } from './mapping.ts'
-import { optional, refundsOf } from './returns.ts'
+import { optional, refundsOf } from './reversals.ts'
 import { readEnvelope, readPages, readTransaction, readTransactions, type Transaction } from './wire.ts'
 
 /** Their HTTP, with our key. */
@@ -70,7 +70,7 @@ export async function checkOrder(api: Api, order: OrderHandle): Promise<Outcome>
     // A link or an account has a provider reference of its own and is unused. Without one, Flutterwave does not know the order.
     return providerReference === reference ? { kind: 'missing' } : { kind: 'pending', receipts: [] }
   }
-  const returned = await returnedOf(api, tries.filter(isPaid))
+  const returned = await reversedOf(api, tries.filter(isPaid))
   return 'kind' in returned ? returned : outcomeOf(tries, order, returned)
 }
 
@@ -103,7 +103,7 @@ export async function findTries(api: Api, reference: string): Promise<Transactio
  * What went back of each, pending refunds included: their money has left the merchant's balance. A refunded transaction is still `successful`,
  * so the list of refunds is asked. A key that may not read that list stops no payment.
  */
-async function returnedOf(api: Api, paid: Transaction[]): Promise<Map<string, number> | Unknown> {
+async function reversedOf(api: Api, paid: Transaction[]): Promise<Map<string, number> | Unknown> {
   const returned = new Map<string, number>()
   for (const transaction of paid) {
     const refunds = optional(await refundsOf(api, transaction))

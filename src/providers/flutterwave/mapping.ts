@@ -30,14 +30,14 @@ const STATES = new Map<string, State>([
 
 export const stateOf = ({ status }: Transaction): State => STATES.get(status) ?? 'new to us'
 
-/** Money was taken. A reversed transaction was paid and then returned. */
+/** Money was taken. A reversed transaction was paid, and the money went back. */
 export function isPaid(transaction: Transaction): boolean {
   const state = stateOf(transaction)
   return state === 'successful' || state === 'reversed'
 }
 
 /** What went back of transactions, by their ids, in minor units. */
-export type Returned = ReadonlyMap<string, number>
+export type Reversed = ReadonlyMap<string, number>
 
 /**
  * All tries of an order as one outcome, in this order: a paid try wins; else a pending one; only when every try has failed is the order
@@ -46,7 +46,7 @@ export type Returned = ReadonlyMap<string, number>
 export function outcomeOf(
   tries: Transaction[],
   asked: { channel: Channel; amount?: Money | undefined },
-  returned: Returned = new Map(),
+  returned: Reversed = new Map(),
 ): Outcome {
   const inOrder = tries.toSorted((a, b) => a.at.getTime() - b.at.getTime() || Number(a.id) - Number(b.id))
   const paid = inOrder.filter(isPaid)

@@ -196,8 +196,8 @@ test('a refund is completed only when its disbursement is: what they list later 
 test('a disbursement that failed beside "completed" is a failed refund, as an object and as text', async (t) => {
   const { connection, wanted, odd, upstream, transactionIds } = await setUp(t)
   const list = async () => {
-    const answer = await connection.listReturns?.(wanted.order, transactionIds)
-    return answer?.kind === 'returns' ? answer.refunds.map(({ status }) => status) : answer
+    const answer = await connection.listReversals?.(wanted.order, transactionIds)
+    return answer?.kind === 'reversals' ? answer.refunds.map(({ status }) => status) : answer
   }
   const meta = { source: 'ledgerbalance', disburse_ref: 'CC-REFD-1', disburse_status: 'failed' }
   for (const written of [meta, JSON.stringify(meta)]) {

@@ -1,7 +1,7 @@
 import { type RefundOrder, type RefundOutcome, unknown, unreadable } from '../provider.ts'
 import { type Api, findById } from './api.ts'
 import { findOurs, receiptOf, refundOutcomeOf, refundRefusal } from './mapping.ts'
-import { refundsOf, required } from './returns.ts'
+import { refundsOf, required } from './reversals.ts'
 import { majorOf, type Refund, readEnvelope, readRefund } from './wire.ts'
 
 /**

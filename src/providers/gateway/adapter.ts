@@ -15,7 +15,7 @@ import {
 } from '../provider.ts'
 import { capabilities } from './capabilities.ts'
 import { gatewayKeys } from './keys.ts'
-import { mismatch, outcomeOf, refundOutcomeOf, refusalOf, returnsOf, takenOf } from './mapping.ts'
+import { mismatch, outcomeOf, refundOutcomeOf, refusalOf, reversalsOf, takenOf } from './mapping.ts'
 import { findForgery, readingOf } from './notices.ts'
 import {
   type GatewayRecord,
@@ -106,14 +106,14 @@ function connect({ settings, baseURL, http }: ClientOptions): ProviderClient {
       return unreadable(answer.status)
     },
 
-    async listReturns({ providerReference }) {
+    async listReversals({ providerReference }) {
       const answer = await get(`/v1/payments/${encodeURIComponent(providerReference)}/returns`)
       if (answer.kind === 'unknown') return answer
       if (answer.status === 404 && readError(answer.text)?.code === 'not_found') return { kind: 'missing' }
       const returns = answer.status === 200 ? readReturns(readData(answer.text)) : undefined
       if (!returns) return unreadable(answer.status)
       if (returns.reference !== providerReference) return unknown('it answered about another order')
-      return returnsOf(returns)
+      return reversalsOf(returns)
     },
 
     async listTransactions({ from, to }, cursor) {

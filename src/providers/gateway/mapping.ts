@@ -13,10 +13,10 @@ import {
   type Receipt,
   type RefundOrder,
   type RefundOutcome,
-  type ReturnsAnswer,
+  type ReversalsAnswer,
   unknown,
 } from '../provider.ts'
-import { spreadReturned } from '../spread-returned.ts'
+import { spreadReversed } from '../spread-reversed.ts'
 import type {
   GatewayDispute,
   GatewayError,
@@ -55,7 +55,7 @@ export function receiptsOf({ channel, transactions, refunded }: GatewayRecord): 
       amount: money(amount, currency),
       at,
     }))
-  return spreadReturned(receipts, channel === 'card' ? refunded : refunded - lostOf(transactions))
+  return spreadReversed(receipts, channel === 'card' ? refunded : refunded - lostOf(transactions))
 }
 
 /** What lost disputes took. A receipt of a transfer reports refunds only; reconciliation records lost disputes. */
@@ -65,10 +65,10 @@ function lostOf(transactions: GatewayRecord['transactions']): number {
   return sumOf('dispute') - sumOf('reinstatement')
 }
 
-export function returnsOf({ refunds, disputes }: GatewayReturns): ReturnsAnswer {
+export function reversalsOf({ refunds, disputes }: GatewayReturns): ReversalsAnswer {
   const listed = disputes.map(disputeOf)
   if (listed.includes(undefined)) return unknown('it lists a dispute with a status that we do not know')
-  return { kind: 'returns', refunds: refunds.map(refundOf), disputes: listed as ListedDispute[] }
+  return { kind: 'reversals', refunds: refunds.map(refundOf), disputes: listed as ListedDispute[] }
 }
 
 function refundOf({ id, reference, amount, currency, status, at, dispute }: GatewayListedRefund): ListedRefund {

@@ -24,7 +24,7 @@ import {
   transactionOf,
 } from './mapping.ts'
 import { hintOf, readingOf, readSignature } from './notices.ts'
-import { listReturns, listTransactions, withRefunds } from './returns.ts'
+import { listReversals, listTransactions, withRefunds } from './reversals.ts'
 import {
   jsonWith,
   type MonnifyStart,
@@ -168,7 +168,7 @@ function connect(options: ClientOptions): ProviderClient {
           : unreadable(said.status)
     },
 
-    listReturns: (order, transactionIds) => listReturns(session, order, transactionIds),
+    listReversals: (order, transactionIds) => listReversals(session, order, transactionIds),
     listTransactions: (range, cursor) => listTransactions(session, range, cursor),
   }
 }

@@ -22,7 +22,7 @@ import {
 } from './mapping.ts'
 import { findForgery, readingOf } from './notices.ts'
 import { listBanks, refunds } from './refunds.ts'
-import { listTransactions, type Returns, returnedBy, returnsOf } from './returns.ts'
+import { listTransactions, type Reversals, reversalsOf, reversedBy } from './reversals.ts'
 import {
   type PaystackTransaction,
   readAccount,
@@ -175,25 +175,25 @@ function connect({ mode, settings, baseURL, http }: ClientOptions): ProviderClie
       const transaction = await verify(providerReference)
       if ('kind' in transaction) return transaction
       if (!isReversed(transaction) || !transaction.paidAt) return outcomeOf(transaction, channel)
-      const returns = await returnsOf(get, mode, transaction)
-      if ('kind' in returns) return returns
-      const returned = returnedBy(returns, transaction, { withPending: true })
+      const reversals = await reversalsOf(get, mode, transaction)
+      if ('kind' in reversals) return reversals
+      const returned = reversedBy(reversals, transaction, { withPending: true })
       return typeof returned === 'object' ? returned : outcomeOf(transaction, channel, returned)
     },
 
-    async listReturns({ providerReference }, transactionIds) {
-      const all: Returns = { refunds: [], disputes: [] }
+    async listReversals({ providerReference }, transactionIds) {
+      const all: Reversals = { refunds: [], disputes: [] }
       // By the transactions on record: a person may have matched the money of another order with this payment.
       const isRecorded = transactionIds.length > 0
       for (const name of isRecorded ? transactionIds : [providerReference]) {
         const transaction = await (isRecorded ? findById(name) : verify(name))
         if ('kind' in transaction) return transaction
-        const returns = await returnsOf(get, mode, transaction)
-        if ('kind' in returns) return returns
-        all.refunds.push(...returns.refunds)
-        all.disputes.push(...returns.disputes)
+        const reversals = await reversalsOf(get, mode, transaction)
+        if ('kind' in reversals) return reversals
+        all.refunds.push(...reversals.refunds)
+        all.disputes.push(...reversals.disputes)
       }
-      return { kind: 'returns', ...all }
+      return { kind: 'reversals', ...all }
     },
 
     listTransactions: (range, cursor) => listTransactions(get, mode, range, cursor),

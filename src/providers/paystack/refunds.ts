@@ -9,7 +9,7 @@ import {
   unreadable,
 } from '../provider.ts'
 import { refundOutcomeOf } from './mapping.ts'
-import { everyEntry } from './returns.ts'
+import { everyEntry } from './reversals.ts'
 import { readBanks, readData, readError, readNotes, readRefund, toHundredths } from './wire.ts'
 
 interface Way {

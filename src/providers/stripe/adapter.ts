@@ -29,7 +29,7 @@ import {
   sessionFor,
 } from './mapping.ts'
 import { findForgery, readingOf } from './notices.ts'
-import { listCharges, listReturnsOf, withLostDisputes } from './returns.ts'
+import { listCharges, listReversalsOf, withLostDisputes } from './reversals.ts'
 import {
   readError,
   readIntentText,
@@ -205,11 +205,11 @@ function connect({ mode, settings, baseURL, http }: ClientOptions): ProviderClie
       return { kind: 'refused', because: error.code ?? error.type }
     },
 
-    async listReturns(order, transactionIds) {
-      if (transactionIds.length > 0) return listReturnsOf(get, transactionIds)
+    async listReversals(order, transactionIds) {
+      if (transactionIds.length > 0) return listReversalsOf(get, transactionIds)
       const found = await intentOf(order)
-      if (found === null) return { kind: 'returns', refunds: [], disputes: [] }
-      return typeof found === 'string' ? listReturnsOf(get, [found]) : found
+      if (found === null) return { kind: 'reversals', refunds: [], disputes: [] }
+      return typeof found === 'string' ? listReversalsOf(get, [found]) : found
     },
 
     listTransactions: (range, cursor) => listCharges(get, range, cursor),

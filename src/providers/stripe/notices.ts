@@ -32,8 +32,8 @@ const READERS = new Map<string, Reader>([
 
 /** `refund.created`, `charge.refunded`, `charge.dispute.closed` and so on: any of them may be the only one that arrives. */
 function readerOf(type: string): Reader | undefined {
-  if (/^(refund\.|charge\.refund)/.test(type)) return (object) => readReturn(object, 'refund', ['refund', 'charge'])
-  if (type.startsWith('charge.dispute.')) return (object) => readReturn(object, 'dispute', ['dispute'])
+  if (/^(refund\.|charge\.refund)/.test(type)) return (object) => readReversal(object, 'refund', ['refund', 'charge'])
+  if (type.startsWith('charge.dispute.')) return (object) => readReversal(object, 'dispute', ['dispute'])
   return READERS.get(type)
 }
 
@@ -71,7 +71,11 @@ function only(kind: string, object: StripeEventObject, says: Notice['says']): No
  * A reason to list the refunds or disputes of the payment; nothing else is read from it. Ours has our notes on it. A refund
  * from the dashboard and a dispute name the payment alone.
  */
-function readReturn(object: StripeEventObject, says: 'refund' | 'dispute', kinds: string[]): NoticeReading | undefined {
+function readReversal(
+  object: StripeEventObject,
+  says: 'refund' | 'dispute',
+  kinds: string[],
+): NoticeReading | undefined {
   if (!kinds.includes(object.object ?? '')) return undefined
   const transactionId = object.payment_intent
   return { ...notice(object, says), ...(transactionId && { transactionId }) }

@@ -125,7 +125,7 @@ export const fakeFlutterwave = {
     hidesAccountNames: true,
     numbersTries: true,
     wrongTransferAmounts: 'kept',
-    listsReturns: true,
+    listsReversals: true,
     listsDisputes: true,
     listsTransactions: true,
     refundsByTransaction: true,

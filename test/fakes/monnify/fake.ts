@@ -277,7 +277,7 @@ export const fakeMonnify = {
     notices: ['paid', 'refund'],
     wrongTransferAmounts: 'kept',
     idempotentRefunds: true,
-    listsReturns: true,
+    listsReversals: true,
     listsTransactions: true,
     refundsByTransaction: true,
     reportsRefusedKeys: true,

@@ -456,7 +456,7 @@ export const fakePaystack = {
     asksForSteps: true,
     numbersTries: true,
     wrongTransferAmounts: 'rejected',
-    listsReturns: true,
+    listsReversals: true,
     listsDisputes: true,
     listsTransactions: true,
     refundsByTransaction: true,

@@ -207,7 +207,7 @@ export const fakeStripe = {
     asksForSteps: true,
     numbersTries: true,
     idempotentRefunds: true,
-    listsReturns: true,
+    listsReversals: true,
     listsDisputes: true,
     listsTransactions: true,
     refundsByTransaction: true,

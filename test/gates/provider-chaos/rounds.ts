@@ -4,7 +4,7 @@ import type { PaymentDeps } from '../../../src/payments/deps.ts'
 import { sendDueRefunds } from '../../../src/payments/refunds/refund-payment.ts'
 import { checkDueAttempts } from '../../../src/payments/settle/check-attempts.ts'
 import { processWaitingNotices } from '../../../src/payments/settle/receive-notice.ts'
-import { reconcileDueReturns } from '../../../src/reconciliation/reconcile-due.ts'
+import { reconcileDueAttempts } from '../../../src/reconciliation/reconcile-due.ts'
 
 const HURRY_EVERY_MS = 500
 
@@ -56,7 +56,7 @@ export async function settleInRounds(
     while ((await checkDueAttempts(parts, AT_ONCE)) > 0);
     while ((await sendDueRefunds(parts, AT_ONCE)) > 0);
     while ((await processWaitingNotices(parts, AT_ONCE)) > 0);
-    while ((await reconcileDueReturns(parts, AT_ONCE)) > 0);
+    while ((await reconcileDueAttempts(parts, AT_ONCE)) > 0);
     const open = await countOpen(parts.database)
     const isDone = open.attempts + open.refunds + open.notices === 0 && rounds >= LEAST_ROUNDS
     if (isDone || rounds >= MOST_ROUNDS) return { rounds, open }

@@ -7,7 +7,7 @@ import { listAuditScopes } from '../../../src/payments/store/provider-audit.ts'
 import { listUnmatchedMoney } from '../../../src/payments/store/unmatched.ts'
 import { matchTransfer } from '../../../src/payments/transfers/handle-transfer.ts'
 import { auditProvider } from '../../../src/reconciliation/audit-provider.ts'
-import { reconcileDueReturns } from '../../../src/reconciliation/reconcile-due.ts'
+import { reconcileDueAttempts } from '../../../src/reconciliation/reconcile-due.ts'
 import { repairDifference } from '../../../src/reconciliation/repair-difference.ts'
 import { eventually } from '../../support/paying.ts'
 import { withEach } from '../../support/provider-journey.ts'
@@ -46,7 +46,7 @@ async function repair(place: Pick<At, 'shop' | 'name'>) {
   for (const { repair } of differences)
     if (repair) repaired.push(await repairDifference({ database, actor: 'cli:test' }, scope, repair))
   while ((await checkDueAttempts(parts, 10)) > 0);
-  while ((await reconcileDueReturns(parts, 10)) > 0);
+  while ((await reconcileDueAttempts(parts, 10)) > 0);
   return repaired
 }
 

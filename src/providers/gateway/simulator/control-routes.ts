@@ -11,7 +11,7 @@ import { findPayment, findPaymentsAfter, findTransactions } from './ledger-store
 import { placeOfMerchant } from './place.ts'
 import { failureOf, ledgerOf, type Payment, recordOf, type Transaction } from './record.ts'
 import { notFound, Refusal } from './refusal.ts'
-import { returnRoutes } from './return-routes.ts'
+import { reversalRoutes } from './reversal-routes.ts'
 import { chargeCard, receiveTransfer } from './take-money.ts'
 
 /** As much of a verifier of credentials as is needed here. */
@@ -112,5 +112,5 @@ export function controlRoutes(app: FastifyInstance, { ledger, dice, verifyCreden
     const { setAt: _, ...faults } = found ?? { ...NO_FAULTS, setAt: null }
     return { data: faults }
   })
-  returnRoutes(app, { ledger, dice, merchantOf })
+  reversalRoutes(app, { ledger, dice, merchantOf })
 }

@@ -6,13 +6,13 @@ import { writeDecision } from '../change-payment.ts'
 import type { PaymentDeps } from '../deps.ts'
 import type { Attempt } from '../state/attempt.ts'
 import { type Dispute, disputeView } from '../state/dispute.ts'
-import { chargebackId, isChargebackOf, type OnRecord } from '../state/match-returns.ts'
+import { chargebackId, isChargebackOf, type OnRecord } from '../state/match-reversals.ts'
 import { type Change, decide, type PaymentState, replaceAttempt } from '../state/payment-state.ts'
 import { newRefund, type Refund, type RefundKind, refundView } from '../state/refund.ts'
 import { insertDispute, saveDispute } from '../store/disputes.ts'
 import type { LockedPayment } from '../store/payment-states.ts'
 import { insertRefund, reduceRefund, saveProviderRefundId, saveResolved } from '../store/refunds.ts'
-import { refundChange, withRefund, withRefunded, withReturned } from './refund-payment.ts'
+import { refundChange, withRefund, withRefunded, withReversal } from './refund-payment.ts'
 
 /** A locked payment, with the recorded refunds and disputes of one attempt. Each step changes it, and is written at the end. */
 export interface Reconciliation extends OnRecord {
@@ -49,7 +49,7 @@ function addRefund(
   const refund = newRefund(state.payment, all, deps.clock.now())
   insertRefund(tx, state.payment, refund)
   keepRefund(work, refund)
-  return { refund, after: withRefunded(withReturned(state, attempt.id, refund.amount), refund) }
+  return { refund, after: withRefunded(withReversal(state, attempt.id, refund.amount), refund) }
 }
 
 /** Whether a refund of this amount counts towards the payment. Amounts of pending refunds are reserved. */
@@ -80,17 +80,17 @@ export function completeRefund(work: Reconciliation, refund: Refund, providerRef
   }
   saveResolved(work.tx, done)
   keepRefund(work, done)
-  const held = wasHeld ? work.state : withReturned(work.state, done.attemptId, done.amount)
+  const held = wasHeld ? work.state : withReversal(work.state, done.attemptId, done.amount)
   write(work, withRefunded(held, done), [refundChange(done)])
 }
 
 /** A refund failed, possibly after it was announced as successful. Its amount is available again. */
 export function failRefund(work: Reconciliation, refund: Refund, failure: string): void {
-  const after = unreturn(work, refund, failure)
+  const after = undoReversal(work, refund, failure)
   write(work, after.state, [refundChange(after.refund)])
 }
 
-function unreturn(work: Reconciliation, refund: Refund, failure: string): { refund: Refund; state: PaymentState } {
+function undoReversal(work: Reconciliation, refund: Refund, failure: string): { refund: Refund; state: PaymentState } {
   const failed: Refund = {
     ...refund,
     ...{ status: 'failed', failure, needsReview: null },
@@ -98,13 +98,13 @@ function unreturn(work: Reconciliation, refund: Refund, failure: string): { refu
   }
   saveResolved(work.tx, failed)
   keepRefund(work, failed)
-  const state = withReturned(work.state, refund.attemptId, -refund.amount)
+  const state = withReversal(work.state, refund.attemptId, -refund.amount)
   const wasDone = refund.status === 'successful'
   return { refund: failed, state: wasDone ? withRefunded(state, { ...refund, amount: -refund.amount }) : state }
 }
 
 /**
- * Sets the provider's refund id on money that was recorded as returned without one. A row may stand for several refunds; then a part is
+ * Sets the provider's refund id on money that was recorded as reversed without one. A row may stand for several refunds; then a part is
  * split off. The payment's totals do not change.
  */
 export function nameRefund(
@@ -186,7 +186,7 @@ export function updateDispute(work: Reconciliation, dispute: Dispute): void {
 export function winDispute(work: Reconciliation, dispute: Dispute): void {
   const counted = work.refunds.find(({ id, status }) => id === dispute.refundId && status === 'successful')
   const isChargeback = counted?.kind === 'chargeback'
-  const undone = isChargeback ? unreturn(work, counted, 'dispute_won: the provider gave the money back.') : null
+  const undone = isChargeback ? undoReversal(work, counted, 'dispute_won: the provider gave the money back.') : null
   const won: Dispute = { ...dispute, status: 'won', resolvedAt: work.deps.clock.now() }
   keepDispute(work, won)
   write(work, undone?.state ?? work.state, [disputeChanged('dispute.won', won, undone?.refund)])
@@ -233,5 +233,5 @@ function chargeBack(
   }
   saveResolved(work.tx, again)
   keepRefund(work, again)
-  return { refund: again, after: withRefunded(withReturned(work.state, again.attemptId, again.amount), again) }
+  return { refund: again, after: withRefunded(withReversal(work.state, again.attemptId, again.amount), again) }
 }

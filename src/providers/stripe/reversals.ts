@@ -5,7 +5,7 @@ import {
   type ListedTransaction,
   type Outcome,
   type ProviderAnswer,
-  type ReturnsAnswer,
+  type ReversalsAnswer,
   type TransactionsAnswer,
   type Unknown,
   unknown,
@@ -31,7 +31,7 @@ const PAGE = 100
 const MOST_PAGES = 10
 
 /** Refunds and disputes of payment intents. */
-export async function listReturnsOf(get: Get, intentIds: string[]): Promise<ReturnsAnswer> {
+export async function listReversalsOf(get: Get, intentIds: string[]): Promise<ReversalsAnswer> {
   const refunds: ListedRefund[] = []
   const disputes: ListedDispute[] = []
   for (const id of new Set(intentIds)) {
@@ -41,7 +41,7 @@ export async function listReturnsOf(get: Get, intentIds: string[]): Promise<Retu
     refunds.push(...given.map(listedRefund))
     disputes.push(...disputed.map(listedDispute))
   }
-  return { kind: 'returns', refunds, disputes }
+  return { kind: 'reversals', refunds, disputes }
 }
 
 /** Adds to a paid outcome what lost disputes took. Refunds are in it already: the charge names their sum. */

@@ -1,10 +1,10 @@
-import type { ListedDispute, ListedRefund, ProviderClient, ReturnsAnswer } from '../../providers/provider.ts'
+import type { ListedDispute, ListedRefund, ProviderClient, ReversalsAnswer } from '../../providers/provider.ts'
 import { callProvider } from '../call-provider.ts'
 import { changePayment } from '../change-payment.ts'
 import type { PaymentDeps } from '../deps.ts'
 import { type Attempt, handleOf } from '../state/attempt.ts'
 import { type Dispute, disputeChange, withListed } from '../state/dispute.ts'
-import { chargebackId, matchLoss, matchRefund, whyExceeded } from '../state/match-returns.ts'
+import { chargebackId, matchLoss, matchRefund, whyExceeded } from '../state/match-reversals.ts'
 import { attemptIn } from '../state/payment-state.ts'
 import type { Refund } from '../state/refund.ts'
 import { disputesOf } from '../store/disputes.ts'
@@ -22,7 +22,7 @@ import {
   recordRefund,
   updateDispute,
   winDispute,
-} from './write-returns.ts'
+} from './write-reversals.ts'
 
 export type Reconciled =
   /** `changes`: recorded differences. `waits`: why an entry cannot be matched yet. `isOpen`: a refund or dispute is unfinished. */
@@ -32,19 +32,19 @@ export type Reconciled =
   /** The provider has no list of refunds and disputes. */
   | { kind: 'unsupported' }
 
-type Returns = Extract<ReturnsAnswer, { kind: 'returns' }>
+type Reversals = Extract<ReversalsAnswer, { kind: 'reversals' }>
 
 /**
  * Reconciliation of one attempt: lists the provider's refunds and disputes and records the missing ones. The provider is called outside a
  * transaction; the differences are written in one transaction, under the payment's lock.
  */
-export async function reconcileReturns(deps: PaymentDeps, attempt: Attempt): Promise<Reconciled> {
+export async function reconcileAttempt(deps: PaymentDeps, attempt: Attempt): Promise<Reconciled> {
   const transactionIds = await allTransactionsOf(deps.database, attempt.id)
   const list = async (provider: ProviderClient) =>
-    (await provider.listReturns?.(handleOf(attempt), transactionIds)) ?? ({ kind: 'unsupported' } as const)
+    (await provider.listReversals?.(handleOf(attempt), transactionIds)) ?? ({ kind: 'unsupported' } as const)
   const answer = await callProvider(deps, attempt, 'list returns', list)
   if (answer.kind === 'unknown') return { kind: 'unanswered', because: answer.because }
-  if (answer.kind !== 'returns') return answer
+  if (answer.kind !== 'reversals') return answer
   return changePayment(deps, attempt.paymentId, {
     read: (tx) => Promise.all([disputesOf(tx, attempt.paymentId), refundsOfOthers(tx, attempt, answer.refunds)]),
     decide: (state, [disputes, ofOthers], tx) => {
@@ -68,7 +68,7 @@ function isKnown(work: Reconciliation, refund: ListedRefund): boolean {
   return matchRefund(work, refund, false).kind === 'known'
 }
 
-function recordDifferences(work: Reconciliation, { refunds, disputes }: Returns): Reconciled {
+function recordDifferences(work: Reconciliation, { refunds, disputes }: Reversals): Reconciled {
   const before = work.state.payment.sequence
   const waits: string[] = []
   const listed = refunds.toSorted((a, b) => rank(a) - rank(b) || a.at.getTime() - b.at.getTime())
@@ -79,7 +79,7 @@ function recordDifferences(work: Reconciliation, { refunds, disputes }: Returns)
   for (const refund of known) takeRefund(work, refund, done, waits)
   for (const dispute of disputes.toSorted((a, b) => a.openedAt.getTime() - b.openedAt.getTime()))
     takeDispute(work, dispute, listed, waits)
-  // Of money that was returned before we saw it, large refunds first: a small one must not take a part of their row.
+  // Of money that was reversed before we saw it, large refunds first: a small one must not take a part of their row.
   for (const refund of others.toSorted((a, b) => b.amount.amount - a.amount.amount))
     if (matchRefund(work, refund, false).kind === 'adopts') takeRefund(work, refund, done, waits)
   for (const refund of others) takeRefund(work, refund, done, waits)
@@ -132,7 +132,7 @@ const FAILED = 'The provider could not give the money back.'
 function takeKnown(work: Reconciliation, refund: Refund, listed: ListedRefund, waits: string[]): void {
   const { refundId, status } = listed
   if (status === refund.status || status === 'pending') return
-  // The transaction was recorded as returned in full, so the payment never counted it. A person decides what to do now.
+  // The transaction was recorded as reversed in full, so the payment never counted it. A person decides what to do now.
   const isOfReversed = !refund.counted && refund.kind === 'provider' && work.attempt.amountReversed > 0
   const exceeded = refund.status === 'failed' ? whyExceeded(work, refund.amount) : undefined
   if (status === 'failed' && isOfReversed)

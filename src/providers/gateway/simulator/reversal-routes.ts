@@ -14,7 +14,7 @@ interface Deps {
 const HIDDEN = { schema: { hide: true } }
 
 /** With these a merchant's tests play the provider's dashboard and the customer's bank. */
-export function returnRoutes(app: FastifyInstance, { ledger, dice, merchantOf }: Deps): void {
+export function reversalRoutes(app: FastifyInstance, { ledger, dice, merchantOf }: Deps): void {
   app.post('/refunds', HIDDEN, async (request, reply) => {
     const merchantUuid = await merchantOf(request)
     const wanted = readHandRefund(request.body)

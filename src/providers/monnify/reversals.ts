@@ -4,13 +4,13 @@ import {
   type ListedTransaction,
   type OrderHandle,
   type Receipt,
-  type ReturnsAnswer,
+  type ReversalsAnswer,
   type TransactionsAnswer,
   type Unknown,
   unknown,
   unreadable,
 } from '../provider.ts'
-import { spreadReturned } from '../spread-returned.ts'
+import { spreadReversed } from '../spread-reversed.ts'
 import { isMissing, read, type Session } from './api.ts'
 import { NAIRA, receiptsOf, transactionOf } from './mapping.ts'
 import { type MonnifyRefund, type MonnifyRefundPage, readRefundPage, readSearchPage, readTransaction } from './wire.ts'
@@ -27,11 +27,11 @@ const MARGIN_MS = 24 * HOUR_MS
  * Refunds of an order. Monnify has no API for disputes. A transaction of theirs may have several transfers of ours, and the recorded ones may
  * be of another order, with which a person matched them.
  */
-export async function listReturns(
+export async function listReversals(
   session: Session,
   order: OrderHandle,
   transactionIds: string[],
-): Promise<ReturnsAnswer> {
+): Promise<ReversalsAnswer> {
   const names = new Set(transactionIds.map(transactionOf))
   if (names.size === 0 && order.providerReference !== order.reference) names.add(order.providerReference)
   if (names.size === 0) {
@@ -44,7 +44,7 @@ export async function listReturns(
     return refunds.kind === 'refused' ? unknown('Monnify has not enabled the refund API for this account') : refunds
   }
   const ofThis = refunds.filter(({ transactionReference }) => names.has(transactionReference))
-  return { kind: 'returns', refunds: ofThis.map((refund) => listed(refund, order.startedAt)), disputes: [] }
+  return { kind: 'reversals', refunds: ofThis.map((refund) => listed(refund, order.startedAt)), disputes: [] }
 }
 
 /** The refund's own reference is ours if we made it, and one of theirs if it was made in the dashboard. */
@@ -79,7 +79,7 @@ export async function withRefunds(session: Session, receipts: Receipt[], since: 
   if (!first) return receipts
   const refunds = await refundsSince(session, since)
   if (!Array.isArray(refunds)) return refunds.kind === 'refused' ? receipts : refunds
-  return spreadReturned(
+  return spreadReversed(
     receipts,
     sumOf(refunds, transactionOf(first.transactionId), ({ refundStatus }) => refundStatus !== 'FAILED'),
   )
@@ -138,7 +138,7 @@ async function receiptsOfEach(session: Session, names: string[], since: Date): P
     }
     const reference = said.body.paymentReference
     const returned = said.body.status === 'REVERSED' ? said.body.amountPaid : sumOf(refunds, name, isCompleted)
-    transactions.push(...spreadReturned(receipts, returned).map((receipt) => ({ ...receipt, reference })))
+    transactions.push(...spreadReversed(receipts, returned).map((receipt) => ({ ...receipt, reference })))
   }
   return transactions
 }

@@ -13,11 +13,11 @@ async function setUp(t: TestContext) {
   const fake = await startFakeMonnify(t)
   const http = httpTo(fake.upstream)
   const connection = monnify.connect({ mode: 'live', settings: KEYS, baseURL: fake.upstream.url, http })
-  const { listReturns, listTransactions } = connection
+  const { listReversals, listTransactions } = connection
   const { refundAtProvider, customer } = fake
-  assert.ok(listReturns && listTransactions && customer.transfer)
+  assert.ok(listReversals && listTransactions && customer.transfer)
   const { transfer } = customer
-  return { ...fake, connection, listReturns, listTransactions, refundAtProvider, transfer }
+  return { ...fake, connection, listReversals, listTransactions, refundAtProvider, transfer }
 }
 
 const order = (changes: Partial<Order> = {}): Order => ({
@@ -73,11 +73,11 @@ test('a 403 page of a gateway in front of Monnify does not turn a refund down', 
 })
 
 test('a payment of an account without the refund API is paid, and its returns are unknown', async (t) => {
-  const { connection, listReturns, switches, handle } = await paid(t)
+  const { connection, listReversals, switches, handle } = await paid(t)
   switches.refusesRefunds = true
   const outcome = await connection.check(handle)
   assert.ok(outcome.kind === 'paid' && outcome.receipts[0]?.returned === undefined)
-  assert.deepEqual(await listReturns(handle, []), {
+  assert.deepEqual(await listReversals(handle, []), {
     kind: 'unknown',
     because: 'Monnify has not enabled the refund API for this account',
   })
@@ -106,7 +106,7 @@ test('refunds that were given before the first check are told with the newest tr
 })
 
 test('a pending refund counts in a check, and not in the list of transactions', async (t) => {
-  const { connection, listReturns, listTransactions, switches, handle, wanted } = await paid(t)
+  const { connection, listReversals, listTransactions, switches, handle, wanted } = await paid(t)
   for (const [refundStatus, status] of [
     ['PENDING', 'pending'],
     ['FAILED', 'failed'],
@@ -114,8 +114,8 @@ test('a pending refund counts in a check, and not in the list of transactions', 
   ] as const) {
     switches.refundStatus = refundStatus
     await connection.refund(wanted)
-    const returns = await listReturns(handle, [])
-    assert.ok(returns.kind === 'returns')
+    const returns = await listReversals(handle, [])
+    assert.ok(returns.kind === 'reversals')
     assert.deepEqual(
       returns.refunds.map((refund) => [refund.refundId, refund.reference, refund.amount, refund.status]),
       [[wanted.reference, wanted.reference, wanted.amount, status]],
@@ -133,7 +133,7 @@ test('a pending refund counts in a check, and not in the list of transactions', 
 })
 
 test('a list of refunds that claims ten million pages is given up after twenty', async (t) => {
-  const { connection, listReturns, handle, wanted, upstream } = await paid(t)
+  const { connection, listReversals, handle, wanted, upstream } = await paid(t)
   assert.equal((await connection.refund(wanted)).kind, 'refunded')
   let pages = 0
   upstream.garble = (said) => {
@@ -142,20 +142,20 @@ test('a list of refunds that claims ten million pages is given up after twenty',
     return { ...said, text: said.text.replace(/"totalPages":\d+/, '"totalPages":9999999') }
   }
   const heapBefore = process.memoryUsage().heapUsed
-  const { kind } = await listReturns(handle, [])
+  const { kind } = await listReversals(handle, [])
   assert.equal(kind, 'unknown')
   assert.equal(pages, 20)
   assert.ok(process.memoryUsage().heapUsed - heapBefore < 40 * 1024 * 1024, 'no list of their numbers')
 })
 
 test('refunds are found by our reference alone, and an unknown order is missing', async (t) => {
-  const { listReturns, refundAtProvider } = await paid(t)
+  const { listReversals, refundAtProvider } = await paid(t)
   const theirs = await refundAtProvider(REFERENCE, 70_000)
-  const returns = await listReturns(handleOf(REFERENCE), [])
-  assert.ok(returns.kind === 'returns')
+  const returns = await listReversals(handleOf(REFERENCE), [])
+  assert.ok(returns.kind === 'reversals')
   assert.deepEqual([returns.refunds[0]?.refundId, returns.disputes], [theirs, []])
   const nobody = handleOf('n'.repeat(32), { reference: 'n'.repeat(32) })
-  assert.deepEqual(await listReturns(nobody, []), { kind: 'missing' })
+  assert.deepEqual(await listReversals(nobody, []), { kind: 'missing' })
 })
 
 const DAY_MS = 86_400_000
@@ -166,7 +166,7 @@ for (const [refundsIn, pagesRead] of [
   ['no order', 9],
 ] as const) {
   test(`a long list of refunds, ${refundsIn}, is read as far as the refunds of this order can be`, async (t) => {
-    const { listReturns, handle, switches, limitPages, asked, refundAtProvider, customer, connection } = await paid(t)
+    const { listReversals, handle, switches, limitPages, asked, refundAtProvider, customer, connection } = await paid(t)
     const other = order({ reference: 'o'.repeat(32) })
     await connection.startCard(other)
     await customer.payByCard(other.reference, { save: false })
@@ -181,8 +181,8 @@ for (const [refundsIn, pagesRead] of [
     Object.assign(switches, { refundsIn })
     limitPages?.(5)
     const before = asked.length
-    const returns = await listReturns(handle, [])
-    assert.ok(returns.kind === 'returns')
+    const returns = await listReversals(handle, [])
+    assert.ok(returns.kind === 'reversals')
     assert.deepEqual(returns.refunds.map(({ refundId }) => refundId).toSorted(), ours)
     const pages = asked.slice(before).filter(({ path }) => path.startsWith('/api/v1/refunds?'))
     assert.equal(pages.length, pagesRead)
@@ -190,11 +190,11 @@ for (const [refundsIn, pagesRead] of [
 }
 
 test('a list of refunds in no order that is too long to read is unknown', async (t) => {
-  const { listReturns, handle, switches, limitPages, refundAtProvider } = await paid(t)
+  const { listReversals, handle, switches, limitPages, refundAtProvider } = await paid(t)
   for (let i = 0; i < 21; i++) await refundAtProvider(REFERENCE, 100)
   switches.refundsIn = 'no order'
   limitPages?.(1)
-  assert.equal((await listReturns(handle, [])).kind, 'unknown')
+  assert.equal((await listReversals(handle, [])).kind, 'unknown')
 })
 
 test('transactions are listed with what was really paid, and a search that Monnify refuses is unsupported', async (t) => {

@@ -15,9 +15,9 @@ async function setUp(t: TestContext) {
   const { settings, upstream } = fake
   const http = httpTo(upstream)
   const connection = stripe.connect({ mode: 'sandbox', settings, baseURL: upstream.url, http })
-  const { listReturns, listTransactions } = connection
-  assert.ok(listReturns && listTransactions)
-  return { ...fake, connection, listReturns, listTransactions }
+  const { listReversals, listTransactions } = connection
+  assert.ok(listReversals && listTransactions)
+  return { ...fake, connection, listReversals, listTransactions }
 }
 
 async function paid(t: TestContext) {
@@ -78,9 +78,9 @@ test('a lost dispute is money given back; an open or a won one is not, and troub
 })
 
 test('refunds are listed with their statuses, ours by our reference and those of the dashboard without one', async (t) => {
-  const { connection, listReturns, handle, intent, books, refundAtProvider } = await paid(t)
+  const { connection, listReversals, handle, intent, books, refundAtProvider } = await paid(t)
   const transactionIds = [intent.id]
-  assert.deepEqual(await listReturns(handle, transactionIds), { kind: 'returns', refunds: [], disputes: [] })
+  assert.deepEqual(await listReversals(handle, transactionIds), { kind: 'reversals', refunds: [], disputes: [] })
   const wanted = { reference: 'f'.repeat(32), order: handle, transactionIds, amount: usd(100), reason: null }
   const ours = await connection.refund(wanted)
   const theirs = await refundAtProvider(REFERENCE, 200)
@@ -88,8 +88,8 @@ test('refunds are listed with their statuses, ours by our reference and those of
     books.odd.refundStatus = status
     books.giveBack(intent, 10, {})
   }
-  const answer = await listReturns(handle, transactionIds)
-  assert.ok(ours.kind === 'refunded' && answer.kind === 'returns')
+  const answer = await listReversals(handle, transactionIds)
+  assert.ok(ours.kind === 'refunded' && answer.kind === 'reversals')
   const made = books.refunds.map(({ created }) => created)
   assert.deepEqual(
     answer.refunds.toReversed().map(({ reference, amount, status, at }) => [reference, amount.amount, status, at]),
@@ -103,19 +103,19 @@ test('refunds are listed with their statuses, ours by our reference and those of
 })
 
 test('a refund without a status has not ended', async (t) => {
-  const { listReturns, handle, intent, refundAtProvider, upstream } = await paid(t)
+  const { listReversals, handle, intent, refundAtProvider, upstream } = await paid(t)
   await refundAtProvider(REFERENCE, 100)
   upstream.garble = (said) => ({ ...said, text: said.text.replace('"status":"succeeded"', '"status":null') })
-  const answer = await listReturns(handle, [intent.id])
-  assert.ok(answer.kind === 'returns' && answer.refunds[0]?.status === 'pending')
+  const answer = await listReversals(handle, [intent.id])
+  assert.ok(answer.kind === 'reversals' && answer.refunds[0]?.status === 'pending')
 })
 
 test('disputes are listed with their deadline, and each status of Stripe means open, won or lost', async (t) => {
-  const { listReturns, handle, intent, books } = await paid(t)
+  const { listReversals, handle, intent, books } = await paid(t)
   const dispute = books.dispute(intent, { amount: 1_099, reason: 'product_not_received' })
   const listed = async () => {
-    const answer = await listReturns(handle, [intent.id])
-    return answer.kind === 'returns' ? answer.disputes : assert.fail(answer.kind)
+    const answer = await listReversals(handle, [intent.id])
+    return answer.kind === 'reversals' ? answer.disputes : assert.fail(answer.kind)
   }
   assert.deepEqual(await listed(), [
     {
@@ -145,38 +145,38 @@ test('disputes are listed with their deadline, and each status of Stripe means o
 })
 
 test('a dispute without a deadline has none', async (t) => {
-  const { listReturns, handle, intent, books, upstream } = await paid(t)
+  const { listReversals, handle, intent, books, upstream } = await paid(t)
   books.dispute(intent, { amount: 1_099, reason: 'fraudulent' })
   for (const dueBy of ['0', 'null']) {
     upstream.garble = (said) => ({ ...said, text: said.text.replace(/"due_by":\d+/, `"due_by":${dueBy}`) })
-    const answer = await listReturns(handle, [intent.id])
-    assert.ok(answer.kind === 'returns' && answer.disputes[0]?.respondBy === null)
+    const answer = await listReversals(handle, [intent.id])
+    assert.ok(answer.kind === 'reversals' && answer.disputes[0]?.respondBy === null)
   }
 })
 
 test('the returns of an order are found by session, intent or reference', async (t) => {
-  const { listReturns, handle, intent, refundAtProvider, connection } = await paid(t)
+  const { listReversals, handle, intent, refundAtProvider, connection } = await paid(t)
   await refundAtProvider(REFERENCE, 400)
   for (const name of [handle.providerReference, intent.id, REFERENCE]) {
-    const answer = await listReturns(handleOf(name), [])
-    assert.ok(answer.kind === 'returns' && answer.refunds.length === 1, name)
+    const answer = await listReversals(handleOf(name), [])
+    assert.ok(answer.kind === 'reversals' && answer.refunds.length === 1, name)
   }
   const unpaid = await connection.startCard(order({ reference: 'u'.repeat(32) }))
   assert.ok(unpaid.kind === 'link')
   const open = { ...handleOf(unpaid.providerReference), reference: 'u'.repeat(32) }
-  assert.deepEqual(await listReturns(open, []), { kind: 'returns', refunds: [], disputes: [] })
+  assert.deepEqual(await listReversals(open, []), { kind: 'reversals', refunds: [], disputes: [] })
   const nobody = { ...handleOf('n'.repeat(32)), reference: 'n'.repeat(32) }
-  assert.deepEqual(await listReturns(nobody, []), { kind: 'missing' })
+  assert.deepEqual(await listReversals(nobody, []), { kind: 'missing' })
 })
 
 test('a list that is not whole is unknown', async (t) => {
-  const { listReturns, handle, intent, refundAtProvider, upstream, limitPages } = await paid(t)
+  const { listReversals, handle, intent, refundAtProvider, upstream, limitPages } = await paid(t)
   for (let i = 0; i < 12; i++) await refundAtProvider(REFERENCE, 10)
   limitPages(2)
-  const all = await listReturns(handle, [intent.id])
-  assert.ok(all.kind === 'returns' && all.refunds.length === 12)
+  const all = await listReversals(handle, [intent.id])
+  assert.ok(all.kind === 'reversals' && all.refunds.length === 12)
   limitPages(1)
-  assert.equal((await listReturns(handle, [intent.id])).kind, 'unknown', 'more pages than are read')
+  assert.equal((await listReversals(handle, [intent.id])).kind, 'unknown', 'more pages than are read')
   limitPages(100)
   for (const [from, to] of [
     [/"amount":10,/, '"amount":"10",'],
@@ -185,7 +185,7 @@ test('a list that is not whole is unknown', async (t) => {
     [/^.*$/, '{"error":{"type":"invalid_request_error","code":"resource_missing"}}'],
   ] as const) {
     upstream.garble = (said) => ({ ...said, text: said.text.replace(from, to) })
-    assert.equal((await listReturns(handle, [intent.id])).kind, 'unknown', to)
+    assert.equal((await listReversals(handle, [intent.id])).kind, 'unknown', to)
   }
 })
 

@@ -22,7 +22,7 @@ import {
   readPaidTransactions,
 } from './wire.ts'
 
-export interface Returns {
+export interface Reversals {
   refunds: ListedRefund[]
   disputes: ListedDispute[]
 }
@@ -30,7 +30,11 @@ export interface Returns {
 type Get = (path: string) => Promise<ProviderAnswer>
 
 /** Refunds and disputes of one transaction, from the two lists that Paystack has. */
-export async function returnsOf(get: Get, mode: Mode, transaction: PaystackTransaction): Promise<Returns | Unknown> {
+export async function reversalsOf(
+  get: Get,
+  mode: Mode,
+  transaction: PaystackTransaction,
+): Promise<Reversals | Unknown> {
   const refunds = await everyEntry(get, `/refund?transaction=${transaction.id}`, readListedRefunds)
   if ('kind' in refunds) return refunds
   const disputes = await everyEntry(get, `/dispute?transaction=${transaction.id}`, readDisputes)
@@ -53,8 +57,8 @@ export async function returnsOf(get: Get, mode: Mode, transaction: PaystackTrans
  * What has gone back of a reversed transaction, in our minor units. `withPending` counts pending refunds as well: Paystack takes their amount
  * from the merchant's balance when they are created, so a payment that we see for the first time then is no success.
  */
-export function returnedBy(
-  { refunds, disputes }: Returns,
+export function reversedBy(
+  { refunds, disputes }: Reversals,
   transaction: PaystackTransaction,
   { withPending }: { withPending: boolean },
 ): number | Unknown {
@@ -166,9 +170,9 @@ export async function listTransactions(
     if (!at || at < from || at >= to) continue
     let returned = 0
     if (isReversed(transaction)) {
-      const returns = await returnsOf(get, mode, transaction)
-      if ('kind' in returns) return returns
-      const sum = returnedBy(returns, transaction, { withPending: false })
+      const reversals = await reversalsOf(get, mode, transaction)
+      if ('kind' in reversals) return reversals
+      const sum = reversedBy(reversals, transaction, { withPending: false })
       if (typeof sum === 'object') return sum
       returned = sum
     }

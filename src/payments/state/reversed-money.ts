@@ -1,24 +1,24 @@
 import type { Receipt } from '../../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
 
-// Transactions that the provider had returned in part or in full (reversal, refund in its dashboard, lost dispute) before we first saw
+// Transactions that the provider had reversed in part or in full (reversal, refund in its dashboard, lost dispute) before we first saw
 // them.
 
-/** The returned amount of the transaction, at most its amount. */
-export function returnedOf({ amount, returned = 0 }: Receipt): number {
+/** The reversed amount of the transaction, at most its amount. */
+export function reversedAmount({ amount, returned = 0 }: Receipt): number {
   return Math.min(Math.max(returned, 0), amount.amount)
 }
 
-/** Returned in full before we first saw it. Such a transaction never counts towards a payment. */
+/** Reversed in full before we first saw it. Such a transaction never counts towards a payment. */
 export function isReversed(receipt: Receipt): boolean {
-  return returnedOf(receipt) > 0 && returnedOf(receipt) === receipt.amount.amount
+  return reversedAmount(receipt) > 0 && reversedAmount(receipt) === receipt.amount.amount
 }
 
 export interface Totals {
   received: number
-  /** Of that: returned. */
+  /** Of that: reversed. */
   returned: number
-  /** Of that: transactions that were returned in full. */
+  /** Of that: transactions reversed in full. */
   reversed: number
 }
 
@@ -26,12 +26,12 @@ export function totalsOf(receipts: Receipt[]): Totals {
   const add = (total: number, amount: number) => total + amount
   return {
     received: receipts.map(({ amount }) => amount.amount).reduce(add, 0),
-    returned: receipts.map(returnedOf).reduce(add, 0),
-    reversed: receipts.filter(isReversed).map(returnedOf).reduce(add, 0),
+    returned: receipts.map(reversedAmount).reduce(add, 0),
+    reversed: receipts.filter(isReversed).map(reversedAmount).reduce(add, 0),
   }
 }
 
-/** Adds new money to the attempt, and the part of it that was returned before we first saw it. */
+/** Adds new money to the attempt, and the part of it that was reversed before we first saw it. */
 export function withMoney(attempt: Attempt, { received, returned, reversed }: Totals, isPaid: boolean): Attempt {
   return {
     ...attempt,
@@ -48,7 +48,7 @@ export function countableAmount({ amountReceived, amountReversed }: Attempt): nu
   return amountReceived - amountReversed
 }
 
-/** Money that was received and not returned. */
+/** Money that was received and not reversed. */
 export function heldAmount({ amountReceived, amountReturned }: Attempt): number {
   return amountReceived - amountReturned
 }
@@ -64,10 +64,10 @@ export interface KnownShare {
 }
 
 /**
- * For a provider that names one returned sum for an order: the share of each of its transactions, by id. `receipts`: all of the order, the
+ * For a provider that names one reversed sum for an order: the share of each of its transactions, by id. `receipts`: all of the order, the
  * oldest first. A share that is on record stays, because a person may have acted on it. Only what is not on record is spread: first over what
  * a person returned by hand, perhaps in the provider's dashboard, then over the newest. If the sum is less than is on record, a refund
- * failed, and no share is certain: each is less. `byPayments`: what payments that have money of this order have returned.
+ * failed, and no share is certain: each is less. `byPayments`: what payments that have money of this order have refunded.
  */
 export function sharesOf(receipts: Receipt[], known: KnownShare[], byPayments: number): Map<string, number> {
   const { returned } = totalsOf(receipts)
@@ -96,19 +96,19 @@ export function sharesOf(receipts: Receipt[], known: KnownShare[], byPayments: n
  * A refund row to be written with the receipt: kind `provider`, successful, without the provider's refund id, which we do not know.
  * Reconciliation matches the provider's listed refunds and lost disputes with this row, so that they are not counted again.
  */
-export interface ReturnedAtFirstSight {
+export interface EarlyReversal {
   transactionId: string
   amount: number
   /** Whether it counts as refunded of the payment: only if its transaction counts as paid. */
   counted: boolean
 }
 
-export function returnedAtFirstSight(receipts: Receipt[], areCounted: boolean): ReturnedAtFirstSight[] {
+export function earlyReversals(receipts: Receipt[], areCounted: boolean): EarlyReversal[] {
   return receipts
-    .filter((receipt) => returnedOf(receipt) > 0)
+    .filter((receipt) => reversedAmount(receipt) > 0)
     .map((receipt) => ({
       transactionId: receipt.transactionId,
-      amount: returnedOf(receipt),
+      amount: reversedAmount(receipt),
       counted: areCounted && !isReversed(receipt),
     }))
 }

@@ -4,7 +4,7 @@ import {
   type ListedRefund,
   type ListedTransaction,
   type OrderHandle,
-  type ReturnsAnswer,
+  type ReversalsAnswer,
   type TransactionsAnswer,
   type Unknown,
   unknown,
@@ -25,7 +25,7 @@ import {
 } from './wire.ts'
 
 /** Refunds and chargebacks of every transaction that brought money for an order. */
-export async function listReturns(api: Api, order: OrderHandle, transactionIds: string[]): Promise<ReturnsAnswer> {
+export async function listReversals(api: Api, order: OrderHandle, transactionIds: string[]): Promise<ReversalsAnswer> {
   const transactions = await transactionsOf(api, order, transactionIds)
   if (!Array.isArray(transactions)) return transactions
   const refunds: ListedRefund[] = []
@@ -43,7 +43,7 @@ export async function listReturns(api: Api, order: OrderHandle, transactionIds: 
     if ('kind' in itsChargebacks) return itsChargebacks
     disputes.push(...itsChargebacks.map((chargeback) => listedDispute(chargeback, transaction)))
   }
-  return { kind: 'returns', refunds, disputes }
+  return { kind: 'reversals', refunds, disputes }
 }
 
 /**
@@ -190,7 +190,7 @@ export async function listTransactions(
   const pages = envelope && readPages(envelope)
   if (!paid || pages === undefined) return unreadable(answer.status)
   const inRange = paid.filter(({ at }) => at >= from && at < to)
-  const returned = inRange.length === 0 ? new Map<string, number>() : await returnedSince(api, from, inRange)
+  const returned = inRange.length === 0 ? new Map<string, number>() : await reversedSince(api, from, inRange)
   if ('kind' in returned) return returned
   const transactions: ListedTransaction[] = inRange.map((transaction) => ({
     ...receiptOf(transaction, returned.get(transaction.id)),
@@ -200,7 +200,7 @@ export async function listTransactions(
 }
 
 /** Refunds and lost chargebacks of these transactions. Nothing goes back before it came in, so both lists start with the range. */
-async function returnedSince(
+async function reversedSince(
   api: Api,
   from: Date,
   transactions: Transaction[],

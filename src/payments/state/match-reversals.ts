@@ -16,7 +16,7 @@ export type RefundMatch =
   | { kind: 'known'; refund: Refund }
   /** The provider lists the money of a lost dispute as a refund, too. */
   | { kind: 'settles'; dispute: Dispute }
-  /** A part of money that was returned before we first saw it and recorded without the provider's refund id. */
+  /** A part of money that was reversed before we first saw it and recorded without the provider's refund id. */
   | { kind: 'adopts'; refund: Refund }
   /** Made at the provider and not recorded yet. */
   | { kind: 'new' }
@@ -38,7 +38,7 @@ export function matchRefund(onRecord: OnRecord, listed: ListedRefund, isAnother:
   if (disputes.some(({ settledBy }) => settledBy === listed.refundId)) return { kind: 'nothing' }
   if (listed.status === 'failed') return { kind: 'nothing' }
   const match = matchUnknownRefund(onRecord, listed)
-  // Money that was returned at first sight includes pending refunds. With their id on record, a later failure is recognised.
+  // Money that was reversed at first sight includes pending refunds. With their id on record, a later failure is recognised.
   return listed.status === 'successful' || match.kind === 'adopts' ? match : { kind: 'nothing' }
 }
 
@@ -62,12 +62,12 @@ function matchUnknownRefund({ attempt, refunds, disputes }: OnRecord, listed: Li
   if (unnamed) return { kind: 'adopts', refund: unnamed }
   const early = refunds.filter((refund) => isUnnamed(refund) && mayBeBefore(listed.at, refund.createdAt))
   if (early.reduce((sum, refund) => sum + refund.amount, 0) >= amount)
-    return { kind: 'unfit', because: `a refund of ${amount} is listed, and several earlier returns may include it` }
+    return { kind: 'unfit', because: `a refund of ${amount} is listed, and several earlier refunds may include it` }
   const exceeded = whyExceeded({ attempt, refunds }, amount)
   return exceeded ?? { kind: 'new' }
 }
 
-/** Money that was returned before we first saw it, recorded without the provider's refund id. */
+/** Money that was reversed before we first saw it, recorded without the provider's refund id. */
 function isUnnamed({ kind, status, providerRefundId }: Refund): boolean {
   return kind === 'provider' && status === 'successful' && providerRefundId === null
 }
@@ -90,13 +90,13 @@ function mayBeAfter(at: Date, asked: Date): boolean {
   return at.getTime() >= asked.getTime() - CLOCKS_DIFFER_BY_MS
 }
 
-/** Why this amount cannot be a return of the received money; undefined if it can. */
+/** Why this amount cannot be a reversal of the received money; undefined if it can. */
 export function whyExceeded(
   { attempt, refunds }: Pick<OnRecord, 'attempt' | 'refunds'>,
   amount: number,
 ): Extract<RefundMatch, { kind: 'waits' | 'unfit' }> | undefined {
   if (amount <= attempt.amountReceived - attempt.amountReturned) return undefined
-  // The provider will refuse our pending refund, because the money was returned already. Then this one fits.
+  // The provider will refuse our pending refund, because the money was reversed already. Then this one fits.
   if (refunds.some(({ status }) => status === 'pending'))
     return { kind: 'waits', because: 'a refund of ours of this money is not answered yet' }
   // A refund can be announced before its payment, also for an attempt that had failed or was abandoned.
@@ -109,7 +109,7 @@ export function whyExceeded(
 export type LossMatch =
   /** A recorded refund. */
   | { kind: 'counted'; refund: Refund; settledBy: string | null }
-  /** Money that was returned before we first saw it. */
+  /** Money that was reversed before we first saw it. */
   | { kind: 'adopts'; refund: Refund }
   /** A new refund of kind `chargeback`. `review`: the reason if it cannot be counted in full. */
   | { kind: 'chargeback'; amount: number; review: string | null }

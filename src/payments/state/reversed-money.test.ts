@@ -25,7 +25,7 @@ const moneyOf = ({ amountReceived, amountReturned, amountRefunded }: PaymentStat
   amountReturned,
   amountRefunded,
 ]
-const rowsOf = ({ returned }: Decision) => returned.map(({ amount, counted }) => [amount, counted])
+const rowsOf = ({ earlyReversals }: Decision) => earlyReversals.map(({ amount, counted }) => [amount, counted])
 
 for (const channel of ['card', 'virtual-bank-account'] as const) {
   test(`money that was given back before we saw it fails an open ${channel} attempt as reversed and pays nothing`, () => {

@@ -42,8 +42,8 @@ for (const namesDispute of [true, false]) {
     assert.deepEqual(await check(connection), [[500_000, undefined]], 'an open dispute takes nothing')
     await closeDispute?.(id, 'lost')
     assert.deepEqual(await check(connection), [[500_000, 300_000]])
-    const answer = await connection.listReturns?.(handle(), [transactionId])
-    assert.ok(answer?.kind === 'returns')
+    const answer = await connection.listReversals?.(handle(), [transactionId])
+    assert.ok(answer?.kind === 'reversals')
     assert.deepEqual(
       answer.refunds.map(({ amount, disputeId }) => [amount, disputeId]),
       [[naira(300_000), namesDispute ? id : undefined]],
@@ -65,8 +65,8 @@ test('paystack: a dispute that names no amount is about the whole payment', asyn
   const { connection, disputeAtProvider, behaviour, transactionId } = await paidCard(t)
   behaviour.hidesDisputedAmount = true
   await disputeAtProvider?.(reference, { amount: 300_000, reason: 'chargeback' })
-  const answer = await connection.listReturns?.(handle(), [transactionId])
-  assert.ok(answer?.kind === 'returns')
+  const answer = await connection.listReversals?.(handle(), [transactionId])
+  assert.ok(answer?.kind === 'reversals')
   const [dispute] = answer.disputes
   assert.deepEqual([dispute?.amount, dispute?.reason, dispute?.status], [naira(500_000), 'chargeback', 'open'])
 })
@@ -87,8 +87,8 @@ test('paystack: how a dispute ended is told by its resolution', async (t) => {
   ]
   for (const [status, resolution, expected] of statuses) {
     Object.assign(dispute, { status, resolution })
-    const answer = await connection.listReturns?.(handle(), [transactionId])
-    assert.ok(answer?.kind === 'returns')
+    const answer = await connection.listReversals?.(handle(), [transactionId])
+    assert.ok(answer?.kind === 'reversals')
     assert.equal(answer.disputes[0]?.status, expected, `${status} ${resolution}`)
   }
 })
@@ -97,8 +97,8 @@ test('paystack: a refund of the dashboard that repeats the payment’s reference
   const { connection, refundAtProvider, refunds, transactionId } = await paidCard(t)
   await refundAtProvider(reference, 1_000)
   assert.match(refunds[0]?.merchantNote ?? '', new RegExp(reference))
-  const answer = await connection.listReturns?.(handle(), [transactionId])
-  assert.ok(answer?.kind === 'returns')
+  const answer = await connection.listReversals?.(handle(), [transactionId])
+  assert.ok(answer?.kind === 'reversals')
   assert.equal(answer.refunds[0]?.reference, null)
 })
 
@@ -110,13 +110,13 @@ test('paystack: refunds and disputes of other transactions are left out', async 
     status,
     text: text.includes('retrieved') ? text.replaceAll(transactionId, '17') : text,
   })
-  const none = { kind: 'returns', refunds: [], disputes: [] }
-  assert.deepEqual(await connection.listReturns?.(handle(), [transactionId]), none)
+  const none = { kind: 'reversals', refunds: [], disputes: [] }
+  assert.deepEqual(await connection.listReversals?.(handle(), [transactionId]), none)
   upstream.garble = ({ status, text }) => ({
     status,
     text: text.includes('retrieved') ? text.replaceAll('"domain":"test"', '"domain":"live"') : text,
   })
-  const answer = await connection.listReturns?.(handle(), [transactionId])
+  const answer = await connection.listReversals?.(handle(), [transactionId])
   assert.deepEqual(answer, unknown('it answered in another mode'))
 })
 
@@ -125,8 +125,8 @@ test('paystack: a full refund with the fees that were passed on gives back the o
   find(reference).amount += 17_767
   await refundAtProvider(reference, 517_767)
   assert.deepEqual(await check(connection), [[500_000, 500_000]])
-  const answer = await connection.listReturns?.(handle(), [transactionId])
-  assert.ok(answer?.kind === 'returns')
+  const answer = await connection.listReversals?.(handle(), [transactionId])
+  assert.ok(answer?.kind === 'reversals')
   assert.deepEqual(answer.refunds[0]?.amount, naira(500_000))
 })
 
@@ -188,8 +188,8 @@ test('paystack: a list goes on while it names its next page, without a number of
   assert.deepEqual(listed, all)
 
   for (let i = 0; i < 5; i++) await refundAtProvider(reference, 1_000)
-  const answer = await connection.listReturns?.(handle(), [transactionId])
-  assert.ok(answer?.kind === 'returns', answer?.kind)
+  const answer = await connection.listReversals?.(handle(), [transactionId])
+  assert.ok(answer?.kind === 'reversals', answer?.kind)
   assert.equal(answer.refunds.length, 5)
   assert.equal((await connection.refund(wanted)).kind, 'pending', 'a look through all pages finds none of ours')
 })
@@ -252,8 +252,8 @@ for (const [status, resolution, ours] of ENDS) {
     const { connection, disputeAtProvider, disputes, transactionId } = await paidCard(t)
     await disputeAtProvider?.(reference, { amount: 1_000, reason: 'fraud' })
     Object.assign(disputes[0] ?? {}, { status, resolution })
-    const answer = await connection.listReturns?.(handle(), [transactionId])
-    assert.ok(answer?.kind === 'returns')
+    const answer = await connection.listReversals?.(handle(), [transactionId])
+    assert.ok(answer?.kind === 'reversals')
     assert.equal(answer.disputes[0]?.status, ours)
   })
 }

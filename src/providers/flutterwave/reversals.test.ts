@@ -34,8 +34,8 @@ async function setUp(t: TestContext) {
     return outcome.receipts.map(({ amount, returned }) => [amount.amount, returned])
   }
   const list = async () => {
-    const answer = await connection.listReturns?.(HANDLE, transactionIds)
-    assert.ok(answer?.kind === 'returns', answer?.kind)
+    const answer = await connection.listReversals?.(HANDLE, transactionIds)
+    assert.ok(answer?.kind === 'reversals', answer?.kind)
     return answer
   }
   const wanted: RefundOrder = {
@@ -72,10 +72,10 @@ for (const status of [200, 400, 404] as const) {
     odd.noneAs = status
     odd.notFoundAs = status
     assert.deepEqual(await check(), [[500_000, undefined]])
-    assert.deepEqual(await list(), { kind: 'returns', refunds: [], disputes: [] })
+    assert.deepEqual(await list(), { kind: 'reversals', refunds: [], disputes: [] })
     const unused = { ...HANDLE, reference: 's'.repeat(32), providerReference: 's'.repeat(32) }
     assert.deepEqual(await connection.check(unused), { kind: 'missing' })
-    assert.deepEqual(await connection.listReturns?.(unused, []), { kind: 'missing' })
+    assert.deepEqual(await connection.listReversals?.(unused, []), { kind: 'missing' })
     assert.deepEqual(await connection.findReference?.('1'), { kind: 'missing' })
     assert.equal((await connection.refund(wanted)).kind, 'refunded', 'there is no earlier one')
   })
@@ -86,7 +86,7 @@ test('a key that may not list refunds stops no payment, and is told nothing of r
   upstream.garble = (said) =>
     said.text.includes('Refunds fetched') ? { status: 403, text: '{"status":"error","message":"Forbidden"}' } : said
   assert.deepEqual(await check(), [[500_000, undefined]])
-  assert.equal((await connection.listReturns?.(HANDLE, transactionIds))?.kind, 'unknown')
+  assert.equal((await connection.listReversals?.(HANDLE, transactionIds))?.kind, 'unknown')
 })
 
 test('a list of refunds that does not come makes a check unknown', async (t) => {

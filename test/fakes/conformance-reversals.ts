@@ -6,20 +6,20 @@ import type {
   OrderHandle,
   Provider,
   ProviderClient,
-  ReturnsAnswer,
+  ReversalsAnswer,
 } from '../../src/providers/provider.ts'
 import type { Features, Rig } from './conformance.ts'
 import { handleOf, newReference, orderOf, refundable, startedCard } from './rig.ts'
 import { httpTo } from './upstream.ts'
 
 /** Conformance of refunds and disputes made at the provider, of the list of transactions, and of refused keys. */
-export function returnsConformance(
+export function reversalsConformance(
   provider: Provider,
   features: Features,
   rigFor: (t: TestContext) => Promise<Rig>,
 ): void {
   const {
-    listsReturns = false,
+    listsReversals = false,
     listsDisputes = false,
     listsTransactions = false,
     reportsRefusedKeys = false,
@@ -28,29 +28,29 @@ export function returnsConformance(
   const testIf = (applies: boolean, what: string, run: (t: TestContext) => Promise<void>) =>
     applies && nodeTest(`${name}: ${what}`, run)
 
-  testIf(listsReturns, 'a payment without refunds and disputes lists none', async (t) => {
+  testIf(listsReversals, 'a payment without refunds and disputes lists none', async (t) => {
     const rig = await rigFor(t)
     const { handle, transactionIds } = await paid(rig)
-    assert.deepEqual(await listReturns(rig, handle, transactionIds), { kind: 'returns', refunds: [], disputes: [] })
+    assert.deepEqual(await listReversals(rig, handle, transactionIds), { kind: 'reversals', refunds: [], disputes: [] })
   })
 
-  testIf(listsReturns, 'an order that the provider does not know has no returns', async (t) => {
+  testIf(listsReversals, 'an order that the provider does not know has no returns', async (t) => {
     const rig = await rigFor(t)
     const reference = newReference()
-    const answer = await listReturns(rig, handleOf({ reference }, { providerReference: reference }, 'card'), [])
-    if (answer.kind === 'returns') assert.deepEqual([answer.refunds, answer.disputes], [[], []])
+    const answer = await listReversals(rig, handleOf({ reference }, { providerReference: reference }, 'card'), [])
+    if (answer.kind === 'reversals') assert.deepEqual([answer.refunds, answer.disputes], [[], []])
     else assert.equal(answer.kind, 'missing')
   })
 
-  testIf(listsReturns, 'refunds are listed with our reference, and those of the dashboard without', async (t) => {
+  testIf(listsReversals, 'refunds are listed with our reference, and those of the dashboard without', async (t) => {
     const rig = await rigFor(t)
     const wanted = await refundable(rig)
     const part = money(Math.floor(wanted.amount.amount / 4), wanted.amount.currency)
     const made = await rig.connection.refund({ ...wanted, amount: part })
     assert.ok(made.kind === 'refunded' || made.kind === 'pending', made.kind)
     const theirs = await refundAtProvider(rig, wanted.order, part.amount + 100)
-    const answer = await listReturns(rig, wanted.order, wanted.transactionIds)
-    assert.ok(answer.kind === 'returns', answer.kind)
+    const answer = await listReversals(rig, wanted.order, wanted.transactionIds)
+    assert.ok(answer.kind === 'reversals', answer.kind)
     assert.deepEqual(answer.disputes, [])
     assert.equal(answer.refunds.length, 2)
 
@@ -85,15 +85,15 @@ export function returnsConformance(
         const made = await rig.connection.refund(wanted)
         assert.ok(made.kind === 'refunded' || made.kind === 'pending', JSON.stringify(made))
       }
-      const answer = await listReturns(rig, order, matched.transactionIds)
-      assert.ok(answer.kind === 'returns', answer.kind)
+      const answer = await listReversals(rig, order, matched.transactionIds)
+      assert.ok(answer.kind === 'reversals', answer.kind)
       assert.ok(answer.refunds.some(({ reference }) => reference === wanted.reference))
       const isListed = answer.refunds.some(({ refundId }) => refundId === ofOwnOrder)
       assert.ok(!isListed, 'the refund of a transaction that is not on record is left out')
     }
     assert.equal(rig.refundsMade() - madeBefore, orders.length)
-    const ofOwn = await listReturns(rig, own.handle, own.transactionIds)
-    assert.ok(ofOwn.kind === 'returns', ofOwn.kind)
+    const ofOwn = await listReversals(rig, own.handle, own.transactionIds)
+    assert.ok(ofOwn.kind === 'reversals', ofOwn.kind)
     assert.deepEqual([ofOwn.refunds.map(({ refundId }) => refundId), ofOwn.disputes], [[ofOwnOrder], []])
   })
 
@@ -115,28 +115,28 @@ export function returnsConformance(
     }
   })
 
-  testIf(listsReturns, 'a refused key is unknown to the list of returns', async (t) => {
+  testIf(listsReversals, 'a refused key is unknown to the list of returns', async (t) => {
     const rig = await rigFor(t)
     const { handle, transactionIds } = await paid(rig)
-    const answer = await withWrongKeys(rig).listReturns?.(handle, transactionIds)
+    const answer = await withWrongKeys(rig).listReversals?.(handle, transactionIds)
     assert.equal(answer?.kind, 'unknown')
   })
 
-  testIf(listsReturns, 'an unreadable page of the returns makes the whole list unknown', async (t) => {
+  testIf(listsReversals, 'an unreadable page of the returns makes the whole list unknown', async (t) => {
     const rig = await rigFor(t)
     const wanted = await refundable(rig)
     await refundAtProvider(rig, wanted.order, 100)
-    const calls = await countAnswers(rig, () => listReturns(rig, wanted.order, wanted.transactionIds))
+    const calls = await countAnswers(rig, () => listReversals(rig, wanted.order, wanted.transactionIds))
     assert.ok(calls > 0)
     for (let broken = 1; broken <= calls; broken++) {
       let answers = 0
       rig.upstream.garble = (said) => (++answers === broken ? { ...said, text: '{"data":[{}]}' } : said)
-      const { kind } = await listReturns(rig, wanted.order, wanted.transactionIds)
+      const { kind } = await listReversals(rig, wanted.order, wanted.transactionIds)
       assert.equal(kind, 'unknown', `answer ${broken} of ${calls}`)
     }
   })
 
-  testIf(listsReturns, 'money that was refunded before the first check is told with its receipt', async (t) => {
+  testIf(listsReversals, 'money that was refunded before the first check is told with its receipt', async (t) => {
     const rig = await rigFor(t)
     const { amount } = rig.price
     for (const given of [amount, Math.floor(amount / 3)]) {
@@ -152,7 +152,7 @@ export function returnsConformance(
     }
   })
 
-  testIf(listsReturns, 'the dashboard refuses to refund more than what is left, as the API does', async (t) => {
+  testIf(listsReversals, 'the dashboard refuses to refund more than what is left, as the API does', async (t) => {
     const rig = await rigFor(t)
     const wanted = await refundable(rig)
     const outcome = await rig.connection.refund(wanted)
@@ -226,14 +226,14 @@ async function paid(rig: Rig) {
   return { order, handle, transactionIds: outcome.receipts.map(({ transactionId }) => transactionId) }
 }
 
-function listReturns({ connection }: Rig, order: OrderHandle, transactionIds: string[]): Promise<ReturnsAnswer> {
-  assert.ok(connection.listReturns, 'the adapter lists returns')
-  return connection.listReturns(order, transactionIds)
+function listReversals({ connection }: Rig, order: OrderHandle, transactionIds: string[]): Promise<ReversalsAnswer> {
+  assert.ok(connection.listReversals, 'the adapter lists returns')
+  return connection.listReversals(order, transactionIds)
 }
 
 async function onlyDispute(rig: Rig, order: OrderHandle, transactionIds: string[]) {
-  const answer = await listReturns(rig, order, transactionIds)
-  assert.ok(answer.kind === 'returns', answer.kind)
+  const answer = await listReversals(rig, order, transactionIds)
+  assert.ok(answer.kind === 'reversals', answer.kind)
   const [dispute, ...more] = answer.disputes
   assert.ok(dispute && more.length === 0, 'one dispute')
   return dispute
