@@ -96,7 +96,7 @@ export interface ProviderClient {
   /** Charges a saved card right away, for customers who have said yes on a page of ours. */
   chargeSavedCard(order: Order, savedCard: SavedCardToken): Promise<SavedCardCharge>
   /** An account number for this order alone. */
-  openAccount(order: Order): Promise<AccountStart>
+  openVirtualAccount(order: Order): Promise<VirtualAccountStart>
   check(order: OrderHandle): Promise<Outcome>
   /** Pure: verifies the signature over the raw body, and says what the notice says. */
   readNotice(notice: RawNotice): NoticeReading
@@ -202,7 +202,7 @@ export type CardStart =
 
 export type SavedCardCharge = { kind: 'step'; link: string; providerReference: string } | Outcome
 
-export type AccountStart =
+export type VirtualAccountStart =
   | {
       kind: 'account'
       /** Some providers have none to show. */

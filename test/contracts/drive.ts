@@ -35,7 +35,7 @@ export async function driveEveryCall(fake: FakeProvider, made: Made[]): Promise<
     (name) => !made.some(({ during }) => during === name),
   )
   const hasNoAccounts = !fake.provider.capabilities.channels.includes('virtual-bank-account')
-  assert.deepEqual(silent, hasNoAccounts ? ['openAccount'] : [], 'each of its calls was made')
+  assert.deepEqual(silent, hasNoAccounts ? ['openVirtualAccount'] : [], 'each of its calls was made')
 }
 
 /** Records each request before it is sent, so that a failed one is recorded too. */
@@ -103,7 +103,7 @@ async function openAccounts({ fake, connection }: Journey): Promise<void> {
   for (const amount of amountsFor(fake, 'virtual-bank-account')) {
     for (const customer of CUSTOMERS) {
       const order = orderOf(fake, { amount, customer })
-      const account = await connection.openAccount(order)
+      const account = await connection.openVirtualAccount(order)
       assert.equal(account.kind, 'account')
       await connection.check(handleOf(order, account, 'virtual-bank-account'))
     }

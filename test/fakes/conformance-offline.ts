@@ -104,7 +104,7 @@ async function callsOf({ capabilities }: Provider, connection: ProviderClient): 
     ['check', await connection.check(handle)],
   ]
   if (capabilities.channels.includes('virtual-bank-account')) {
-    calls.push(['openAccount', await connection.openAccount(order)])
+    calls.push(['openVirtualAccount', await connection.openVirtualAccount(order)])
   }
   return calls
 }

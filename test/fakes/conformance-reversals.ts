@@ -207,7 +207,7 @@ export function reversalsConformance(
       const starts = [
         await connection.startCard(orderOf(rig)),
         await connection.chargeSavedCard(orderOf(rig), rig.savedCards.paying),
-        ...(channels.includes('virtual-bank-account') ? [await connection.openAccount(orderOf(rig))] : []),
+        ...(channels.includes('virtual-bank-account') ? [await connection.openVirtualAccount(orderOf(rig))] : []),
       ]
       for (const start of starts) {
         assert.ok(start.kind === 'declined', `${status}: ${start.kind}`)

@@ -172,7 +172,7 @@ export function conformanceSuite(
         const order = orderOf(rig)
         assertSensible(await rig.connection.startCard(order))
         assertSensible(await rig.connection.chargeSavedCard(orderOf(rig), rig.savedCards.paying))
-        if (hasAccounts) assertSensible(await rig.connection.openAccount(orderOf(rig)))
+        if (hasAccounts) assertSensible(await rig.connection.openVirtualAccount(orderOf(rig)))
       }),
       { numRuns: 150 },
     )
@@ -276,7 +276,7 @@ export function conformanceSuite(
       const account = { ...order, reference: newReference() }
       const startBoth = async () => {
         await rig.connection.startCard(order)
-        if (hasAccounts) await rig.connection.openAccount(account)
+        if (hasAccounts) await rig.connection.openVirtualAccount(account)
         return sent.splice(0)
       }
       const first = await startBoth()
@@ -352,7 +352,7 @@ export function conformanceSuite(
   testIf(hasAccounts, 'an account is for one order, and says how much to transfer', async (t) => {
     const rig = await rigFor(t)
     const order = orderOf(rig)
-    const account = await rig.connection.openAccount(order)
+    const account = await rig.connection.openVirtualAccount(order)
     assert.equal(account.kind, 'account')
     assert.equal(account.amountToTransfer, order.amount.amount)
     assert.match(account.accountNumber, /^\d{6,20}$/)
@@ -369,7 +369,7 @@ export function conformanceSuite(
   testIf(hasAccounts, 'less than was asked for is not paid', async (t) => {
     const rig = await rigFor(t)
     const order = orderOf(rig)
-    const account = await rig.connection.openAccount(order)
+    const account = await rig.connection.openVirtualAccount(order)
     assert.equal(account.kind, 'account')
     await rig.customer.transfer?.(order.reference, order.amount.amount - 1)
     const outcome = await rig.connection.check(handleOf(order, account, 'virtual-bank-account'))
@@ -381,7 +381,7 @@ export function conformanceSuite(
     const rig = await rigFor(t)
     assert.ok(rig.hideAccountNames, 'the rig can hide them')
     rig.hideAccountNames()
-    const account = await rig.connection.openAccount(orderOf(rig))
+    const account = await rig.connection.openVirtualAccount(orderOf(rig))
     assert.ok(account.kind === 'account' && account.accountName === null)
   })
 
@@ -567,7 +567,7 @@ async function everyCall(rig: Rig, handle: OrderHandle): Promise<[string, string
     ['refund', () => connection.refund(refund)],
   ]
   if (rig.provider.capabilities.channels.includes('virtual-bank-account')) {
-    calls.push(['openAccount', () => connection.openAccount(orderOf(rig))])
+    calls.push(['openVirtualAccount', () => connection.openVirtualAccount(orderOf(rig))])
   }
   const { listReversals, listTransactions } = connection
   if (listReversals) calls.push(['listReversals', () => listReversals(handle, ['1'])])

@@ -105,7 +105,7 @@ function questionsFor(sandbox: Sandbox, { settings, baseURL }: Extract<Keys, { k
 
 async function openAccount(sandbox: Sandbox, connection: ProviderClient): Promise<void> {
   const order = newOrder(sandbox)
-  const account = expect(await connection.openAccount(order), 'account')
+  const account = expect(await connection.openVirtualAccount(order), 'account')
   assert.match(account.accountNumber, /^\d{6,20}$/)
   assert.ok(account.amountToTransfer >= order.amount.amount, 'it is paid by no less than was asked for')
   // Some sandboxes pay an order by themselves.

@@ -75,7 +75,7 @@ function connect({ settings, baseURL, http }: ClientOptions): ProviderClient {
       return { kind: 'link', link: 'https://acme.example/pay', providerReference: reference, publicKey, expiresAt }
     },
     chargeSavedCard: async () => unknown('it keeps no cards'),
-    openAccount: async () => unknown('it has no accounts'),
+    openVirtualAccount: async () => unknown('it has no accounts'),
     async check({ reference }) {
       const answer = await call('GET', `/orders/${reference}`)
       if (answer.kind === 'unknown') return answer

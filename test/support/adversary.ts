@@ -1,5 +1,4 @@
 import type {
-  AccountStart,
   Capabilities,
   CardStart,
   Declined,
@@ -14,6 +13,7 @@ import type {
   ReversalsAnswer,
   SavedCardCharge,
   Unknown,
+  VirtualAccountStart,
 } from '../../src/providers/provider.ts'
 
 /** The fault of one call to the provider. `stale`: it answers with the state before the last change. */
@@ -86,7 +86,7 @@ export class Adversary {
       publicKey: 'public',
       verifyKeys: async () => ({ kind: 'good' }),
       startCard: async (order) => this.#start(order, 'card', fate) as CardStart,
-      openAccount: async (order) => this.#start(order, 'virtual-bank-account', fate) as AccountStart,
+      openVirtualAccount: async (order) => this.#start(order, 'virtual-bank-account', fate) as VirtualAccountStart,
       chargeSavedCard: async (): Promise<SavedCardCharge> => ({ kind: 'unknown', because: 'no cards are kept here' }),
       check: async ({ reference }) => this.#check(reference, fate),
       readNotice: ({ headers, body }) => readNotice(headers.signature, body),
@@ -151,7 +151,7 @@ export class Adversary {
     order: Order,
     channel: Entry['channel'],
     fate: Fate,
-  ): Extract<CardStart | AccountStart, { kind: string }> | Unknown {
+  ): Extract<CardStart | VirtualAccountStart, { kind: string }> | Unknown {
     if (fate === 'never sent') return this.#answer(order.reference, neverSent())
     if (fate === 'silent before') return this.#answer(order.reference, silence())
     if (!this.ledger.has(order.reference)) {

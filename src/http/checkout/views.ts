@@ -127,7 +127,7 @@ ${cancel(view)}`
 function methodTabs(chosen: Method, { methods }: MethodChoices, { texts, here }: View): Html {
   const tabs = methods.map(
     ({ name }) =>
-      html`<a href="${addTo(here, `method=${name}`)}" data-method="${name}"${flag('aria-current="true"', name === chosen.name)}>${ICONS[name]}${texts[name]}</a>`,
+      html`<a href="${addTo(here, `method=${name}`)}" data-method="${name}"${flag('aria-current="true"', name === chosen.name)}>${ICONS[name]}${name === 'card' ? texts.card : texts.bankTransfer}</a>`,
   )
   return html`<nav class="tabs" aria-label="${texts.payWith}">${all(tabs)}</nav>`
 }
@@ -161,7 +161,7 @@ function bankForm(method: Method, view: View): Html {
     view,
     'pay',
     html`<input type="hidden" name="method" value="bank">${shownTotal(method)}
-<p class="note">${texts.bankNote}</p>
+<p class="note">${texts.bankTransferNote}</p>
 ${priceRows(method, view)}
 <button class="main">${texts.showAccount}</button>`,
   )

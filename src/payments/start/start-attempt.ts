@@ -8,7 +8,6 @@ import { type Currency, money } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type {
-  AccountStart,
   Capabilities,
   CardStart,
   Order,
@@ -16,6 +15,7 @@ import type {
   SavedCardCharge,
   SavedCardToken,
   Unknown,
+  VirtualAccountStart,
 } from '../../providers/provider.ts'
 import { askProvider, recordProviderCall } from '../call-provider.ts'
 import { changePayment, writeDecision } from '../change-payment.ts'
@@ -269,7 +269,7 @@ function settleStart(
   return settleAttempt(deps, attempt, { outcome, source: 'start', ...(call && { call }) })
 }
 
-type Answer = CardStart | AccountStart | SavedCardCharge | ConfirmationPage
+type Answer = CardStart | VirtualAccountStart | SavedCardCharge | ConfirmationPage
 
 /** The checkout page asks for confirmation, because the provider has no page that offers a saved card. */
 interface ConfirmationPage {
@@ -283,7 +283,7 @@ interface ConfirmationPage {
 async function requestStart(deps: PaymentDeps, intent: Intent): Promise<{ answer: Answer; record?: CallRecord }> {
   const { attempt, order, saved } = intent
   if (attempt.channel === 'virtual-bank-account') {
-    return askProvider(deps, attempt, 'open account', (provider) => provider.openAccount(order))
+    return askProvider(deps, attempt, 'open account', (provider) => provider.openVirtualAccount(order))
   }
   if (saved?.isChosen) {
     const customer = { ...order.customer, email: saved.email }

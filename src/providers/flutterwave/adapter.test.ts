@@ -89,7 +89,7 @@ test('a saved card is charged with the e-mail that it was kept with, and always 
 
 test('an account is asked for until the order ends', async (t) => {
   const { connection, asked } = await setUp(t)
-  await connection.openAccount(orderOf())
+  await connection.openVirtualAccount(orderOf())
   assert.equal(`${asked[0]?.method} ${asked[0]?.path}`, 'POST /v3/charges?type=bank_transfer')
   assert.deepEqual(bodyOf(asked[0]), {
     expires: 1_800,
@@ -104,7 +104,7 @@ for (const expiryAs of ['milliseconds', 'ISO', 'local'] as const) {
     odd.expiryAs = expiryAs
     const order = orderOf()
     t.mock.timers.enable({ apis: ['Date'], now: STARTED })
-    const account = await connection.openAccount(order)
+    const account = await connection.openVirtualAccount(order)
     assert.ok(account.kind === 'account' && account.accountName === null)
     assert.deepEqual([account.accountNumber, account.bankName], ['0067100155', 'Mock Bank'])
     assert.deepEqual(account.expiresAt, order.expiresAt)
@@ -120,7 +120,7 @@ for (const notFoundAs of [400, 404] as const) {
     assert.equal(handle.providerReference, link.split('/').at(-1))
     assert.deepEqual(await connection.check(handle), { kind: 'pending', receipts: [] })
     const order = orderOf({ reference: 'a'.repeat(32) })
-    const account = await connection.openAccount(order)
+    const account = await connection.openVirtualAccount(order)
     assert.ok(account.kind === 'account' && account.providerReference.startsWith('MockFLWRef-'))
     const asked = await connection.check(handleOf(order, account.providerReference, 'virtual-bank-account'))
     assert.deepEqual(asked, { kind: 'pending', receipts: [] })
@@ -208,7 +208,7 @@ test('a reference that they know already is unknown, never declined; another lin
   const known = { kind: 'unknown', because: 'it knows this reference already' }
   assert.deepEqual(await connection.startCard(orderOf()), known)
   assert.deepEqual(await connection.chargeSavedCard(orderOf(), savedCards.paying), known)
-  assert.deepEqual(await connection.openAccount(orderOf()), known)
+  assert.deepEqual(await connection.openVirtualAccount(orderOf()), known)
   odd.repeatedLink = 'another link'
   assert.equal((await connection.startCard(orderOf())).kind, 'link')
   assert.deepEqual([ordersMade(), linksMade()], [1, 2])
@@ -266,21 +266,21 @@ test('amounts as text are amounts, and a fee that the customer bears is no part 
   const outcome = await connection.check(handle)
   assert.ok(outcome.kind === 'paid')
   assert.deepEqual(outcome.receipts[0]?.amount, orderOf().amount)
-  const account = await connection.openAccount(orderOf({ reference: 'a'.repeat(32) }))
+  const account = await connection.openVirtualAccount(orderOf({ reference: 'a'.repeat(32) }))
   assert.ok(account.kind === 'account' && account.amountToTransfer === 507_010, 'what they want to be sent')
 })
 
 test('an account that wants less than the order is unknown', async (t) => {
   const { connection, upstream } = await setUp(t)
   upstream.garble = (said) => ({ ...said, text: said.text.replace('"5000.10"', '"5000.09"') })
-  assert.equal((await connection.openAccount(orderOf())).kind, 'unknown')
+  assert.equal((await connection.openVirtualAccount(orderOf())).kind, 'unknown')
 })
 
 for (const smallTransfer of ['less amount', 'less charged_amount'] as const) {
   test(`a transfer that is too small is pending with its money, told by ${smallTransfer}; the rest makes it paid`, async (t) => {
     const { connection, odd, customer } = await setUp(t)
     odd.smallTransfer = smallTransfer
-    const account = await connection.openAccount(orderOf())
+    const account = await connection.openVirtualAccount(orderOf())
     assert.ok(account.kind === 'account')
     const handle = handleOf(orderOf(), account.providerReference, 'virtual-bank-account')
     await customer.transfer?.(R, 500_000)
@@ -294,7 +294,7 @@ for (const smallTransfer of ['less amount', 'less charged_amount'] as const) {
 
 test('a transfer that is too large is paid, and says how much came', async (t) => {
   const { connection, customer } = await setUp(t)
-  const account = await connection.openAccount(orderOf())
+  const account = await connection.openVirtualAccount(orderOf())
   assert.ok(account.kind === 'account')
   await customer.transfer?.(R, 600_000)
   const outcome = await connection.check(handleOf(orderOf(), account.providerReference, 'virtual-bank-account'))

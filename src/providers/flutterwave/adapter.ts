@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import {
-  type AccountStart,
   type CardStart,
   type ClientOptions,
   type Declined,
@@ -12,6 +11,7 @@ import {
   type Unknown,
   unknown,
   unreadable,
+  type VirtualAccountStart,
 } from '../provider.ts'
 import { api, checkOrder, findById } from './api.ts'
 import { capabilities, settings } from './capabilities.ts'
@@ -55,7 +55,7 @@ function connect(options: ClientOptions): ProviderClient {
       return charged(started(await flw.post('/tokenized-charges', tokenCharge(order, token))), order)
     },
 
-    async openAccount(order) {
+    async openVirtualAccount(order) {
       return accountStart(started(await flw.post('/charges?type=bank_transfer', bankTransfer(order))), order)
     },
 
@@ -185,7 +185,7 @@ function charged(said: StartAnswer, order: Order): SavedCardCharge {
   return outcomeOf([{ ...transaction, card: null }], { channel: 'card' })
 }
 
-function accountStart(said: StartAnswer, { reference, amount, expiresAt }: Order): AccountStart {
+function accountStart(said: StartAnswer, { reference, amount, expiresAt }: Order): VirtualAccountStart {
   if ('kind' in said) return said
   const account = readAccount(said.meta, amount.currency)
   if (!account) return unreadable(said.status)

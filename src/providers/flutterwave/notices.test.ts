@@ -165,7 +165,7 @@ test('a refused start is declined by a word of ours; a refusal that is not their
     upstream.garble = () => ({ status, text: JSON.stringify({ status: 'error', message, data: null }) })
     for (const outcome of [
       await connection.startCard(ORDER),
-      await connection.openAccount(ORDER),
+      await connection.openVirtualAccount(ORDER),
       await connection.chargeSavedCard(ORDER, savedCards.paying),
     ]) {
       assert.ok(outcome.kind === 'declined' && outcome.failure.code === code, message)

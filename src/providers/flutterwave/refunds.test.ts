@@ -27,7 +27,7 @@ async function setUp(t: TestContext, parts = [150_000]) {
     expiresAt: new Date(Date.now() + 3_600_000),
     saveCard: false,
   }
-  await connection.openAccount(order)
+  await connection.openVirtualAccount(order)
   const ids = parts.map((amount) => fake.addTry(order.reference, { amount, charged: amount, type: 'bank_transfer' }).id)
   const wanted: RefundOrder = {
     reference: REFERENCE,

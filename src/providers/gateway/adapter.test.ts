@@ -422,7 +422,7 @@ test('a key that was refused does not turn a refund down: an earlier try may hav
 
 test('a transfer that pays the order says paid, a part of it says pending, and both name the money', async (t) => {
   const { connection, customer, server, find } = await setUp(t)
-  await connection.openAccount(order())
+  await connection.openVirtualAccount(order())
   const { reference } = order()
   for (const [amount, says] of [
     [20_000, 'pending'],

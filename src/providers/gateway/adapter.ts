@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import {
-  type AccountStart,
   type CardStart,
   type ClientOptions,
   type Declined,
@@ -12,6 +11,7 @@ import {
   type Unknown,
   unknown,
   unreadable,
+  type VirtualAccountStart,
 } from '../provider.ts'
 import { capabilities } from './capabilities.ts'
 import { gatewayKeys } from './keys.ts'
@@ -72,7 +72,7 @@ function connect({ settings, baseURL, http }: ClientOptions): ProviderClient {
       return { kind: 'step', link: record.link, providerReference: record.reference }
     },
 
-    async openAccount(order) {
+    async openVirtualAccount(order) {
       return accountStart(started(await post('/v1/payments', { ...describe(order), channel: 'transfer' }), order))
     },
 
@@ -169,7 +169,7 @@ function cardStart(record: GatewayRecord | Declined | Unknown): CardStart {
   return { kind: 'link', link, providerReference: reference, publicKey, expiresAt, paidOnce: true }
 }
 
-function accountStart(record: GatewayRecord | Declined | Unknown): AccountStart {
+function accountStart(record: GatewayRecord | Declined | Unknown): VirtualAccountStart {
   if ('kind' in record) return record
   const { account, requested, reference } = record
   if (!account) return unknown('it gave no account')

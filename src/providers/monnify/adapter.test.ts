@@ -213,7 +213,7 @@ test('an answer about another order, account or amount is unknown', async (t) =>
   ]
   for (const [i, [from, to]] of swaps.entries()) {
     upstream.garble = (said) => ({ ...said, text: said.text.replace(from, to) })
-    const opened = await connection.openAccount(order({ reference: `order${i}` }))
+    const opened = await connection.openVirtualAccount(order({ reference: `order${i}` }))
     assert.equal(opened.kind, 'unknown', to)
   }
   upstream.garble = (said) => ({ ...said, text: said.text.replace('"currency":"NGN"', '"currency":"USD"') })
@@ -227,7 +227,7 @@ test('an account number takes two calls, and lives as long as they say', async (
   const { connection, paths, upstream } = await setUp(t)
   upstream.garble = (said) => ({ ...said, text: said.text.replace('":2400', '":1200') })
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
-  const account = await connection.openAccount(order())
+  const account = await connection.openVirtualAccount(order())
   assert.equal(account.kind, 'account')
   const { expiresAt, ...rest } = account
   assert.deepEqual(rest, {
@@ -248,7 +248,7 @@ test('an account number takes two calls, and lives as long as they say', async (
 test('when the contract has the customer bear the fee, that is what is to be transferred', async (t) => {
   const { connection, switches, customer } = await setUp(t)
   switches.feeOnTop = 7_500
-  const account = await connection.openAccount(order())
+  const account = await connection.openVirtualAccount(order())
   assert.ok(account.kind === 'account' && account.amountToTransfer === 507_510)
   await customer.transfer?.(order().reference, 507_510)
   const outcome = await connection.check(handle({ channel: 'virtual-bank-account' }))
@@ -265,7 +265,7 @@ test('an account whose second call is lost is unknown, even if that call never l
         : http.request(call),
   }
   const connected = monnify.connect({ mode: 'sandbox', settings: KEYS, baseURL: upstream.url, http: cut })
-  assert.deepEqual(await connected.openAccount(order()), { kind: 'unknown', because: 'no line' })
+  assert.deepEqual(await connected.openVirtualAccount(order()), { kind: 'unknown', because: 'no line' })
   const outcome = await connection.check(
     handle({ providerReference: order().reference, channel: 'virtual-bank-account' }),
   )
@@ -338,7 +338,7 @@ test('an answer that says yes and no at once is unknown', async (t) => {
 
 test('transfers are counted once each, in any order, under the ids of their notices', async (t) => {
   const { connection, customer, switches, ledger, takeNotices, live } = await setUp(t)
-  await connection.openAccount(order())
+  await connection.openVirtualAccount(order())
   const of = handle({ channel: 'virtual-bank-account' })
   const seen = new Map<string, number>()
   for (const [amount, kind] of [

@@ -102,7 +102,7 @@ function connect(options: ClientOptions): ProviderClient {
       return outcomeOf(said.body, { channel: 'card', otherwiseAt: new Date(), isWithCustomer: false })
     },
 
-    async openAccount(order) {
+    async openVirtualAccount(order) {
       const started = await begin(order, 'ACCOUNT_TRANSFER')
       if ('kind' in started) return started
       const { transactionReference } = started

@@ -85,7 +85,7 @@ test('a payment of an account without the refund API is paid, and its returns ar
 
 test('refunds that were given before the first check are told with the newest transfers', async (t) => {
   const { connection, transfer, refundAtProvider, upstream } = await setUp(t)
-  const account = await connection.openAccount(order())
+  const account = await connection.openVirtualAccount(order())
   assert.equal(account.kind, 'account')
   await transfer(REFERENCE, 300_000)
   await transfer(REFERENCE, 200_010)
@@ -201,7 +201,7 @@ test('transactions are listed with what was really paid, and a search that Monni
   const { connection, listTransactions, transfer, transactionOf, upstream } = await paid(t)
   const range = { from: new Date(Date.now() - 60_000), to: new Date(Date.now() + 60_000) }
   const more = order({ reference: 't'.repeat(32) })
-  assert.equal((await connection.openAccount(more)).kind, 'account')
+  assert.equal((await connection.openVirtualAccount(more)).kind, 'account')
   await transfer(more.reference, 300_000)
   await transfer(more.reference, 300_000)
   transactionOf(REFERENCE).status = 'REVERSED'
@@ -227,7 +227,7 @@ test('transactions are listed with what was really paid, and a search that Monni
 test('an account number without names and amounts, as in the API reference, is for the amount of the order', async (t) => {
   const { connection, switches } = await setUp(t)
   switches.bareAccounts = true
-  const account = await connection.openAccount(order())
+  const account = await connection.openVirtualAccount(order())
   assert.ok(account.kind === 'account')
   assert.deepEqual([account.accountNumber, account.amountToTransfer], ['2209149705', 500_010])
 })

@@ -76,7 +76,7 @@ test('paystack: the page takes the customer back with both names of the referenc
 
 test('paystack: an account is opened in the currency of the order', async (t) => {
   const { connection, asked } = await setUp(t)
-  const account = await connection.openAccount(order())
+  const account = await connection.openVirtualAccount(order())
   assert.ok(account.kind === 'account' && account.accountName === 'PAYSTACK CHECKOUT')
   const { bank_transfer, ...body } = JSON.parse(asked[0]?.body ?? '')
   assert.equal(`${asked[0]?.method} ${asked[0]?.path}`, 'POST /charge')
@@ -87,7 +87,7 @@ test('paystack: an account is opened in the currency of the order', async (t) =>
 
 test('paystack: accounts are in naira alone, and nothing is asked for in another currency', async (t) => {
   const { connection, asked } = await setUp(t)
-  const outcome = await connection.openAccount(order({ amount: money(500_000, 'GHS' as Currency) }))
+  const outcome = await connection.openVirtualAccount(order({ amount: money(500_000, 'GHS' as Currency) }))
   assert.ok(outcome.kind === 'declined' && outcome.failure.code === 'provider_error')
   assert.deepEqual(asked, [])
 })
@@ -104,12 +104,12 @@ test('paystack: an account stays open for 15 minutes to 8 hours, and their word 
     const reference = `expiry-${wanted}`
     const { startedAt } = order()
     const expiresAt = new Date(startedAt.getTime() + wanted * minutes)
-    await connection.openAccount(order({ reference, startedAt, expiresAt }))
+    await connection.openVirtualAccount(order({ reference, startedAt, expiresAt }))
     const { account_expires_at } = JSON.parse(asked.at(-1)?.body ?? '').bank_transfer
     assert.equal(Date.parse(account_expires_at) - startedAt.getTime(), given * minutes)
   }
   alter({ account_expires_at: '2036-01-02T03:04:05.000Z' })
-  const account = await connection.openAccount(order())
+  const account = await connection.openVirtualAccount(order())
   assert.ok(account.kind === 'account')
   assert.deepEqual(account.expiresAt, new Date('2036-01-02T03:04:05.000Z'))
 })
@@ -129,7 +129,7 @@ for (const [name, changes, kind] of ODD_ACCOUNTS) {
   test(`paystack: an account ${name}`, async (t) => {
     const { connection, alter } = await setUp(t)
     alter(changes)
-    assert.equal((await connection.openAccount(order())).kind, kind)
+    assert.equal((await connection.openVirtualAccount(order())).kind, kind)
   })
 }
 
@@ -293,7 +293,7 @@ test('paystack: a reference that it has already is unknown to every start, with 
   const starts = [
     () => connection.startCard(order()),
     () => connection.chargeSavedCard(order(), 'AUTH_paying'),
-    () => connection.openAccount(order()),
+    () => connection.openVirtualAccount(order()),
   ]
   for (const start of starts) assert.deepEqual(await start(), unknown('it has this reference already'))
   say(400, { status: false, message: 'Duplicate Transaction Reference' })

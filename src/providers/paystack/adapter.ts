@@ -135,7 +135,7 @@ function connect({ mode, settings, baseURL, http }: ClientOptions): ProviderClie
       return wrong ? unknown(wrong) : outcomeOf(forOrder, 'card')
     },
 
-    async openAccount(order) {
+    async openVirtualAccount(order) {
       const { reference, amount, customer } = order
       // Accounts for one order exist in Nigeria alone.
       if (amount.currency !== 'NGN') return declined('currency_not_supported')

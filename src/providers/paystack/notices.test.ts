@@ -7,7 +7,7 @@ import { paystack } from './adapter.ts'
 test('paystack: a rejected transfer names a transaction alone, by which its order is found', async (t) => {
   const { connection, customer, takeNotices, find, ledger } = await setUp(t)
   const { reference, amount } = order()
-  await connection.openAccount(order())
+  await connection.openVirtualAccount(order())
   for (const wrong of [amount.amount - 1, amount.amount + 1]) await customer.transfer?.(reference, wrong)
   const notices = takeNotices()
   assert.equal(notices.length, 2)

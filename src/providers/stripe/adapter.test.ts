@@ -55,7 +55,7 @@ test('stripe is found by its name, and takes cards alone', async (t) => {
   assert.deepEqual(stripe.capabilities.channels, ['card'])
   assert.deepEqual(stripe.capabilities.fees['virtual-bank-account'], {})
   const { connection, api } = await setUp(t)
-  const account = await connection.openAccount(order())
+  const account = await connection.openVirtualAccount(order())
   assert.ok(account.kind === 'declined' && account.failure.code === 'provider_error')
   assert.equal(api.asked.length, 0)
 })

@@ -159,7 +159,7 @@ function connect({ mode, settings, baseURL, http }: ClientOptions): ProviderClie
       return wrong ? unknown(wrong) : chargeOf(intent)
     },
 
-    async openAccount() {
+    async openVirtualAccount() {
       return { kind: 'declined', failure: failureOf('provider_error', 'channel_not_offered'), tryId: null }
     },
 

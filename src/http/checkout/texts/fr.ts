@@ -22,12 +22,12 @@ export const fr: Texts = {
 
   payWith: 'Payer par',
   card: 'Carte',
-  bank: 'Virement bancaire',
+  bankTransfer: 'Virement bancaire',
   newCard: 'Nouvelle carte',
   savedCard: (brand, last4) => `${brand} se terminant par ${last4}`,
   cardNote: 'Vous saisissez votre carte chez le prestataire de paiement. La boutique ne la voit jamais.',
   saveCard: 'Garder cette carte pour la prochaine fois',
-  bankNote:
+  bankTransferNote:
     'Vous recevez un numéro de compte réservé à ce paiement et faites le virement depuis l’application de votre banque.',
   amount: 'Montant',
   charge: 'Frais',

@@ -24,12 +24,12 @@ export interface Texts {
 
   payWith: string
   card: string
-  bank: string
+  bankTransfer: string
   newCard: string
   savedCard(brand: string, last4: string): string
   cardNote: string
   saveCard: string
-  bankNote: string
+  bankTransferNote: string
   amount: string
   charge: string
   total: string
