@@ -2,60 +2,8 @@
 import { ConfigError } from '../config/config.ts'
 import { OperatorError } from '../kernel/operator-error.ts'
 import { Problem } from '../kernel/problem.ts'
-import { PROVIDERS } from '../providers/registry.ts'
-import { type Command, helpOf, helpOfAll, parseOptions, UsageError } from './command.ts'
-import { audit } from './commands/audit.ts'
-import { credentialCreate, credentialList, credentialRevoke } from './commands/credential.ts'
-import { dashboardLink } from './commands/dashboard-link.ts'
-import { demoData } from './commands/demo-data.ts'
-import { doctor } from './commands/doctor.ts'
-import { integrationCommands } from './commands/integration.ts'
-import { keysStatus } from './commands/keys-status.ts'
-import { memberInvite, memberList, memberOperator, memberRemove } from './commands/member.ts'
-import { merchantCreate, merchantList, merchantResume, merchantSuspend } from './commands/merchant.ts'
-import { merchantBrand } from './commands/merchant-brand.ts'
-import { migrateCommand } from './commands/migrate.ts'
-import { openapi } from './commands/openapi.ts'
-import { paymentResync, paymentShow, paymentTimeline } from './commands/payment.ts'
-import { serve } from './commands/serve.ts'
-import { unmatchedList, unmatchedMatch } from './commands/unmatched.ts'
-import { webhooksListen } from './commands/webhooks-listen.ts'
-import { webhooksSecret } from './commands/webhooks-secret.ts'
-import { webhooksTrigger } from './commands/webhooks-trigger.ts'
-import { webhooksVerify } from './commands/webhooks-verify.ts'
-
-const COMMANDS: Command[] = [
-  serve,
-  migrateCommand,
-  doctor,
-  merchantCreate,
-  merchantList,
-  merchantSuspend,
-  merchantResume,
-  merchantBrand,
-  credentialCreate,
-  credentialList,
-  credentialRevoke,
-  keysStatus,
-  dashboardLink,
-  memberList,
-  memberInvite,
-  memberRemove,
-  memberOperator,
-  ...integrationCommands(PROVIDERS),
-  paymentShow,
-  paymentTimeline,
-  paymentResync,
-  unmatchedList,
-  unmatchedMatch,
-  webhooksListen,
-  webhooksTrigger,
-  webhooksVerify,
-  webhooksSecret,
-  audit,
-  demoData,
-  openapi,
-]
+import { helpOf, helpOfAll, parseOptions, UsageError } from './command.ts'
+import { COMMANDS } from './commands.ts'
 
 async function main(args: string[]): Promise<void> {
   const firstOption = args.findIndex((arg) => arg.startsWith('-'))

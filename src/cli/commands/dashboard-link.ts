@@ -10,7 +10,7 @@ import { findByEmail, linkDeps } from './member.ts'
 
 export const dashboardLink: Command = {
   name: 'dashboard link',
-  summary: 'Print a one-time link to the dashboard: for the first account, or for a member who cannot sign in',
+  summary: 'Print a one-time link to the dashboard, for the first account or a member who cannot sign in',
   options: {
     member: { value: 'EMAIL', summary: 'The member who gets a new password' },
     'clear-second-factor': { summary: "Also remove the member's passkeys, authenticator app and recovery codes" },
