@@ -7,67 +7,81 @@ export interface Circumstances {
   size: 'release' | 'quick'
 }
 
-/** docs/proof.md. `runs`: those of one commit. */
+/** docs/proof.md: what ran clean. A proof with a failed run shows none of its others. `runs`: those of one commit. */
 export function pageOf(runs: Run[], { commit, machine, size }: Circumstances): string {
-  const times = runs.map(({ startedAt }) => startedAt.slice(0, 16).replace('T', ' ')).sort()
-  const goalOf = (proof: Proof) => `${spaced(proof[size])} ${proof.counts}`
+  const proved = PROOFS.filter((proof) => doneOf(runs, proof) > 0 && !hasFailed(runs, proof))
+  const times = proved.flatMap((proof) => runsOf(runs, proof, 'clean').map(({ startedAt }) => dateOf(startedAt))).sort()
   return [
     '# Proof',
     '',
-    '<!-- Written by `npm run proof`. -->',
+    '<!-- Written by `npm run gate -- proof`. -->',
     '',
-    'Each gate runs the real program under faults, at the size of a release. Then it compares the records of clients and',
-    'providers with the database. This page has the runs of one commit; `npm run proof` continues them, and writes it.',
+    ...wrapped(
+      'A proof runs the real program for hours while processes are killed, providers fail and requests are broken. Then it compares the records of clients and providers with the database. This page has the runs of the newest code that ended clean, and nothing else.',
+    ),
     '',
-    `- Commit: ${commit}, the last one that changed the program.`,
-    `- Runs started: ${times.length === 0 ? 'none' : `${times[0]} to ${times.at(-1)} UTC`}.`,
-    `- Machine: ${machine}.`,
+    '```sh',
+    'npm run gate -- proof                # all of them, until each has its release size',
+    'npm run gate -- proof --only crash   # one of them',
+    '```',
     '',
-    '| proof | goal | clean | runs | failed | interrupted |',
-    '|---|---|--:|--:|--:|--:|',
+    ...wrapped(
+      'You can stop it at any time: it continues with the next call, and writes this page after each run. After a change of the program it begins again. A proof with a failed run counts none of its clean ones; `.proof/` has the output of each run. A proof calls its gate again and again, with another seed each time.',
+    ),
+    '',
+    '| proof | its gate | release size | ran clean |',
+    '|---|---|---|---|',
     ...PROOFS.map((proof) => {
-      const all = runsOf(runs, proof).filter(({ result }) => result?.status !== 'cannot run')
-      const interrupted = all.filter(({ result }) => !result).length
-      const failed = runsOf(runs, proof, 'failed').length
-      const done = spaced(doneOf(runs, proof))
-      return `| [${proof.name}](#${proof.name}) | ${goalOf(proof)} | ${done} | ${all.length} | ${failed} | ${interrupted} |`
+      const goal = `${spaced(proof[size])} ${proof.counts}`
+      return `| \`${proof.name}\` | \`npm run gate -- ${proof.script}\` | ${goal} | ${doneSoFar(runs, proof)} |`
     }),
     '',
-    '## What has no clean run yet',
+    ...(proved.length === 0
+      ? ['No proof has run at release size since the last change of the program.']
+      : [
+          `- Commit: ${commit}. If \`git log -1 --format=%h -- src migrations web package-lock.json\` names another one,`,
+          '  the program has changed since.',
+          `- Runs started: ${times[0]} to ${times.at(-1)}.`,
+          `- Machine: ${machine}.`,
+        ]),
     '',
-    ...listed(PROOFS.flatMap((proof) => missing(runs, proof, size))),
-    ...PROOFS.flatMap((proof) => section(runs, proof)),
+    '## What each one shows',
+    '',
+    ...PROOFS.flatMap((proof) => wrapped(`- \`${proof.name}\`: ${proof.shows}`, '  ')),
+    ...proved.flatMap((proof) => section(runs, proof)),
     '',
   ].join('\n')
 }
 
-function missing(runs: Run[], proof: Proof, size: Circumstances['size']): string[] {
-  const left = proof[size] - doneOf(runs, proof)
-  if (left <= 0) return []
-  const why = runsOf(runs, proof, 'cannot run').at(-1)?.result?.note
-  return [`${spaced(left)} of ${spaced(proof[size])} ${proof.counts} (${proof.name})${why ? `: ${why}` : ''}`]
+const hasFailed = (runs: Run[], proof: Proof) => runsOf(runs, proof, 'failed').length > 0
+
+function doneSoFar(runs: Run[], proof: Proof): string {
+  if (hasFailed(runs, proof)) return 'a run failed'
+  const done = doneOf(runs, proof)
+  return done === 0 ? 'not run yet' : spaced(done)
 }
 
 function section(runs: Run[], proof: Proof): string[] {
   const clean = runsOf(runs, proof, 'clean')
-  const failed = runsOf(runs, proof, 'failed')
   const seconds = clean.reduce((sum, { result }) => sum + (result?.seconds ?? 0), 0)
   return [
     '',
     `## ${proof.name}`,
     '',
-    ...wrapped(`${proof.shows} ${clean.length === 0 ? 'No clean run yet.' : `Took ${spaced(seconds)} s.`}`),
-    ...(clean.length === 0
-      ? []
-      : ['', '```sh', clean.at(-1)?.command as string, '```', '', '| figure | |', '|---|--:|']),
+    `${clean.length === 1 ? 'One clean run' : `${clean.length} clean runs`} in ${spaced(seconds)} s. The last one:`,
+    '',
+    '```sh',
+    clean.at(-1)?.command as string,
+    '```',
+    '',
+    '| figure | |',
+    '|---|--:|',
     ...Object.entries(figuresOf(runs, proof)).map(([name, value]) => `| ${name} | ${spaced(value)} |`),
-    ...(failed.length === 0 ? [] : ['', '**Failed:**', '']),
-    ...listed(failed.map(({ command, result }) => `\`${command}\`: ${result?.note}`)),
   ]
 }
 
+const dateOf = (startedAt: string) => startedAt.slice(0, 10)
 const spaced = (value: number) => String(value).replaceAll(/\B(?=(\d{3})+$)/g, ' ')
-const listed = (lines: string[]) => lines.flatMap((line) => wrapped(`- ${line}`, '  '))
 
 const WIDTH = 118
 
