@@ -97,5 +97,5 @@ export function helpOf(command: Command): string {
 export function helpOfAll(commands: Command[]): string {
   const width = Math.max(...commands.map(({ name }) => name.length))
   const lines = commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`)
-  return `Manilla: payments you run yourself.\n\nUsage: manilla <command> [options]\n\n${lines.join('\n')}\n\nEvery command has --help. Settings are environment variables; see README.md.\n`
+  return `Manilla: payments you run yourself.\n\nUsage: manilla <command> [options]\n\n${lines.join('\n')}\n\nEvery command has --help. Settings are environment variables; see docs/settings.md.\n`
 }

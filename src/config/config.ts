@@ -4,7 +4,7 @@ import { isWebhookSecret } from '../events/webhook-secret.ts'
 import { OperatorError } from '../kernel/operator-error.ts'
 import { LEAST_DAYS } from '../kernel/retention.ts'
 
-/** Every setting, read once from the environment. See the table in README.md. */
+/** Every setting, read once from the environment. docs/settings.md lists them. */
 export interface Config {
   port: number
   /** PORT was given: a busy port is an error. Otherwise the next free port is used. */

@@ -231,7 +231,7 @@ ${body}
 </dl>
 <p>Any date to come, any security code.</p>
 <h3>Where next</h3>
-<p><a href="${frame.servicePath}/docs">The API, to read and to try</a>. README.md makes the same requests with <code>curl</code>; docs/webhooks.md has handlers to copy; this shop is <code>src/demo/</code>.</p>
+<p><a href="${frame.servicePath}/docs">The API, to read and to try</a>. docs/quickstart.md makes the same requests with <code>curl</code>; docs/webhooks.md has handlers to copy; this shop is <code>src/demo/</code>.</p>
 </div></aside>
 </div>
 <script>${new Html(frame.script)}</script>

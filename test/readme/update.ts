@@ -1,7 +1,9 @@
-// `npm run readme`: writes the parts of README.md that follow from the code.
+// `npm run readme`: writes the tables of the documents that follow from the code.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { withProviderTable } from './provider-table.ts'
+import { PAGES_WITH_TABLES, withTables } from './tables.ts'
 
-const file = join(import.meta.dirname, '../../README.md')
-writeFileSync(file, withProviderTable(readFileSync(file, 'utf8')))
+for (const page of PAGES_WITH_TABLES) {
+  const file = join(import.meta.dirname, '../..', page)
+  writeFileSync(file, withTables(page, readFileSync(file, 'utf8')))
+}

@@ -60,6 +60,8 @@ export const CONTENTS: { heading: string; pages: Entry[] }[] = [
   {
     heading: 'Operate',
     pages: [
+      { name: 'settings', label: 'Settings', summary: 'Every environment variable' },
+      { name: 'cli', label: 'The command line', summary: 'Merchants, members, payments and checks by command' },
       { name: 'operations/deployment', label: 'Deployment', summary: 'Processes, roles, updates' },
       { name: 'operations/database', label: 'Database', summary: 'Connections, PgBouncer, a replica for reading' },
       { name: 'operations/upgrade', label: 'Upgrade', summary: 'Without a pause, and how to write a migration' },
@@ -70,6 +72,7 @@ export const CONTENTS: { heading: string; pages: Entry[] }[] = [
       { name: 'operations/metrics', label: 'Metrics', summary: 'Prometheus, alerts and a Grafana dashboard' },
       { name: 'operations/traces', label: 'Traces', summary: 'From your request to your webhook, with OpenTelemetry' },
       { name: 'operations/incidents', label: 'Incidents', summary: 'What to do for each alert' },
+      { name: 'performance', label: 'Performance', summary: 'What was measured, and how to measure it yourself' },
       { name: 'proof', label: 'Proof', summary: 'What was tested at release size, and what was not' },
     ],
   },
