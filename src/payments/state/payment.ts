@@ -25,7 +25,7 @@ export interface Payment extends PaymentRequest {
   amountRefunded: number
   /** Number of changes of this payment. Each event carries its number. */
   sequence: number
-  /** Raised by each write and each lock. A write that was decided on an older version is refused (optimistic concurrency control). */
+  /** Raised by each change, so that retention deletes no payment that has just changed. */
   version: number
   createdAt: Date
   expiresAt: Date
