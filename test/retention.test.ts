@@ -19,7 +19,8 @@ import { KEPT, purgesOf, type RetentionDays, retentionJob } from '../src/worker/
 import { startListener } from './support/listener.ts'
 import { eventually, startPaying } from './support/paying.ts'
 import { placedTables } from './support/place-rule.ts'
-import { assertAudited, atProvider, type Paid, paid } from './support/returns.ts'
+import { assertAudited, atProvider } from './support/returns.ts'
+import { type Paid, paid } from './support/sandbox-payments.ts'
 
 const { addShop, database, databaseUrl, parts } = await startPaying({ deliver: true })
 const shop = await addShop()

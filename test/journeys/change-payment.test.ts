@@ -5,39 +5,27 @@ import { connect } from '../../src/database/database.ts'
 import { unavailable } from '../../src/database/pool.ts'
 import { type Statement, sql } from '../../src/database/sql.ts'
 import { ensureDefaultSecret } from '../../src/events/webhook-secret-store.ts'
-import { type AttemptId, newId, type PaymentId, placeOf, uuidOf } from '../../src/kernel/ids.ts'
+import { newId, type PaymentId, placeOf, uuidOf } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
 import { changePayment } from '../../src/payments/change-payment.ts'
 import { recordRefund } from '../../src/payments/refunds/write-reversals.ts'
 import { expirePayments } from '../../src/payments/settle/expire-payments.ts'
 import { checkAttempt, settleAttempt } from '../../src/payments/settle/settle-attempt.ts'
 import type { Attempt } from '../../src/payments/state/attempt.ts'
-import { findAttempt } from '../../src/payments/store/attempts.ts'
 import { endNotice, insertNotice } from '../../src/payments/store/notices.ts'
 import { findPaymentStateById, lockPayment } from '../../src/payments/store/payment-states.ts'
 import { eraseCustomer } from '../../src/payments/upkeep/erase-customer.ts'
 import type { Asked } from '../fakes/upstream.ts'
 import { startBetween } from '../support/between.ts'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
-import { eventually, type Shop, startPaying } from '../support/paying.ts'
-import { recordsOf } from '../support/payment-records.ts'
-import { CARD } from '../support/simulator.ts'
+import { eventually, startPaying } from '../support/paying.ts'
+import { lockAwaited, recordsOf } from '../support/payment-records.ts'
+import { charge, loseNotices, start, startAttempt } from '../support/sandbox-payments.ts'
 
 // A change locks the payment, reads it, decides, and writes. What can happen at the same moment, and in between?
 
 const service = await startPaying()
 const { database, parts } = service
-
-async function start(shop: Shop, changes: Record<string, unknown> = {}) {
-  const { status, body } = await shop.initialize(changes)
-  assert.equal(status, 200, JSON.stringify(body))
-  const payment = await shop.payment(body.data.reference)
-  const attempt = await findAttempt(database, payment.attempts.at(-1).id as AttemptId)
-  return { payment, attempt: attempt ?? assert.fail() }
-}
-
-const charge = (shop: Shop, order: string) =>
-  shop.call('POST', `/sandbox/gateway/charges/${order}`, { card: CARD.pays })
 
 async function pass({ method, path, headers, body }: Asked) {
   const type = body && { 'content-type': 'application/json' }
@@ -67,8 +55,8 @@ test('an answer "pending" that is older than the success does not undo it', asyn
 
 test('the same transaction id at another provider of the same payment is other money', async () => {
   const shop = await service.addShop()
-  await shop.call('PUT', '/sandbox/gateway/faults', { seed: 1, lost: 1 })
-  const { payment, attempt: first } = await start(shop, { provider: 'gateway-virtual-bank-account' })
+  await loseNotices(shop)
+  const { payment, attempt: first } = await startAttempt(database, shop, { provider: 'gateway-virtual-bank-account' })
   const receipts = (amount: number) => [
     { transactionId: '4711', idIsProviders: true as const, amount: money(amount, 'NGN' as Currency), at: new Date() },
   ]
@@ -99,7 +87,7 @@ test('a default webhook secret whose transaction was rolled back is created agai
 
 test('initialize with an integration that another process has just removed stores no payment', async () => {
   const shop = await service.addShop()
-  await start(shop) // fills the cache
+  await startAttempt(database, shop) // fills the cache
   await database.rows(sql`
     update integrations set enabled = false, version = version + 1 where merchant_id = ${shop.merchantUuid}`)
   const { status, body } = await shop.initialize({ reference: 'just-removed' })
@@ -115,7 +103,7 @@ test('initialize with an integration that another process has just removed store
 test('the events of one decision are listed in their order', async () => {
   const shop = await service.addShop()
   for (let paid = 0; paid < 5; paid++) {
-    const { payment, attempt } = await start(shop, { provider: 'gateway-virtual-bank-account' })
+    const { payment, attempt } = await startAttempt(database, shop, { provider: 'gateway-virtual-bank-account' })
     const amount = payment.amount + 500
     const paidTooMuch = money(amount, 'NGN' as Currency)
     const receipts = [
@@ -144,10 +132,10 @@ const settle = (attempt: Attempt, transactionId: string, through = parts) =>
 
 test('a change that waits for another sees the receipts that were written meanwhile', async () => {
   const shop = await service.addShop()
-  const { payment, attempt } = await start(shop)
+  const { payment, attempt } = await startAttempt(database, shop)
   const other = await lock(attempt)
   const waiting = settle(attempt, 'written-meanwhile')
-  await lockAwaited()
+  await lockAwaited(database)
   await other.query(
     `insert into receipts (place, merchant_id, mode, provider, account, transaction_id, attempt_id, payment_id, amount, currency, counted, taken_at)
      select place, merchant_id, mode, provider, account, 'written-meanwhile', id, payment_id, 1250000, 'NGN', true, now()
@@ -168,7 +156,7 @@ for (const [where, position] of [
 ] as const) {
   test(`a statement that fails ${where} fails the whole change, with its own error`, async () => {
     const shop = await service.addShop()
-    const { payment, attempt } = await start(shop)
+    const { payment, attempt } = await startAttempt(database, shop)
     const count = (number: number) => sql`
       update payments set metadata = jsonb_build_object('written', ${String(number)}::text)
        where place = ${attempt.place} and id = ${uuidOf(attempt.paymentId)}`
@@ -187,7 +175,7 @@ for (const [where, position] of [
 }
 
 test('a change whose error is swallowed is not taken for committed', async () => {
-  const { attempt } = await start(await service.addShop())
+  const { attempt } = await startAttempt(database, await service.addShop())
   const change = database.transaction(async (tx) => {
     await tx.rows(sql`select 1 / 0`).catch(() => {})
     tx.write(sql`update attempts set needs_review = 'no' where place = ${attempt.place} and id = ${uuidOf(attempt.id)}`)
@@ -197,7 +185,7 @@ test('a change whose error is swallowed is not taken for committed', async () =>
 
 test('a commit whose answer is lost: the caller is told to try again, and the next signal finds the success on record', async () => {
   const shop = await service.addShop()
-  const { payment, attempt } = await start(shop)
+  const { payment, attempt } = await startAttempt(database, shop)
   const proxy = await startCuttingProxy(service.databaseUrl ?? assert.fail())
   const cut = connect({ url: proxy.url })
   try {
@@ -222,7 +210,7 @@ test('a commit whose answer is lost: the caller is told to try again, and the ne
 
 test('two changes of one payment at once: the second is decided on what the first has written', async () => {
   const shop = await service.addShop()
-  const { payment, attempt } = await start(shop)
+  const { payment, attempt } = await startAttempt(database, shop)
   await Promise.all([settle(attempt, 'twice-1'), settle(attempt, 'twice-2')])
   const { status, attempts } = await shop.payment(payment.id)
   assert.deepEqual([status, attempts.length], ['successful', 1])
@@ -235,7 +223,7 @@ test('one transaction for two payments at once, in both orders: it counts once, 
     [0, 1],
     [1, 0],
   ]) {
-    const started = [await start(shop), await start(shop)]
+    const started = [await startAttempt(database, shop), await startAttempt(database, shop)]
     const id = `contested-${order}`
     const attempts = order.map((index) => started[index]?.attempt ?? assert.fail())
     await Promise.all(attempts.map((attempt) => settle(attempt, id)))
@@ -246,7 +234,7 @@ test('one transaction for two payments at once, in both orders: it counts once, 
 
 test('a payment that another transaction holds is refused with 503, and others are changed meanwhile', async () => {
   const shop = await service.addShop()
-  const [held, free] = [await start(shop), await start(shop)]
+  const [held, free] = [await startAttempt(database, shop), await startAttempt(database, shop)]
   const other = await lock(held.attempt)
   const impatient = connect({ url: service.databaseUrl ?? assert.fail(), lockTimeoutMs: 200 })
   const through = { ...parts, database: impatient }
@@ -280,7 +268,7 @@ test('a read that goes on after its transaction has failed sends nothing more', 
 
 test('a transaction whose begin fails writes nothing', async (t) => {
   const shop = await service.addShop()
-  const { payment, attempt } = await start(shop)
+  const { payment, attempt } = await startAttempt(database, shop)
   const query = pg.Client.prototype.query as (query: unknown) => unknown
   let hasFailed = false
   t.mock.method(pg.Client.prototype, 'query', function (this: pg.Client, sent: { text?: string }) {
@@ -300,7 +288,7 @@ test('a transaction whose begin fails writes nothing', async (t) => {
 
 test('a payment that stays locked does not keep later ones from expiring', async () => {
   const shop = await service.addShop()
-  const [held, free] = [await start(shop), await start(shop)]
+  const [held, free] = [await startAttempt(database, shop), await startAttempt(database, shop)]
   for (const [hours, { attempt }] of [
     [2, held],
     [1, free],
@@ -321,7 +309,7 @@ test('a payment that stays locked does not keep later ones from expiring', async
 })
 
 test('two refunds made at the provider that count towards nothing: the second event names both', async () => {
-  const { payment, attempt } = await start(await service.addShop())
+  const { payment, attempt } = await startAttempt(database, await service.addShop())
   await settle(attempt, 'refunded-at-provider')
   await database.transaction(async (tx) => {
     const state = await lockPayment(tx, attempt.paymentId)
@@ -340,7 +328,7 @@ test('two refunds made at the provider that count towards nothing: the second ev
 
 test('a customer who is erased while a notice about them ends: its body is not kept', async () => {
   const shop = await service.addShop()
-  const { payment, attempt } = await start(shop)
+  const { payment, attempt } = await startAttempt(database, shop)
   const { place, merchantId, mode } = attempt
   const reading = { kind: 'unreadable' as const, because: 'it names no order' }
   const { notice } = await insertNotice(database, parts.secrets, attempt, {
@@ -368,16 +356,6 @@ async function lock({ paymentId }: Attempt): Promise<pg.Client> {
   const row = 'select from payments where place = $1 and id = $2 for update'
   await client.query(row, [placeOf(paymentId), uuidOf(paymentId)])
   return client
-}
-
-/** Resolves when a backend waits for a lock. */
-function lockAwaited() {
-  return eventually(
-    () =>
-      database.row(sql`
-        select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`),
-    (found) => found !== undefined,
-  )
 }
 
 function receiptsOf({ place, id }: Attempt) {

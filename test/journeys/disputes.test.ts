@@ -1,29 +1,26 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
-import type { PaymentId } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
-import type { PaymentDeps } from '../../src/payments/deps.ts'
-import { reconcileAttempt } from '../../src/payments/refunds/reconcile-attempt.ts'
-import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
-import type { ListedDispute, ListedRefund, Providers } from '../../src/providers/provider.ts'
-import { reconcileDueAttempts } from '../../src/reconciliation/reconcile-due.ts'
+import type { ListedDispute, ListedRefund } from '../../src/providers/provider.ts'
+import { reconcileDueReturns } from '../../src/reconciliation/reconcile-due.ts'
 import { eventually, type Shop, startPaying } from '../support/paying.ts'
 import { letPass } from '../support/payment-records.ts'
 import {
-  AMOUNT,
   assertAudited,
   atProvider,
   DAY,
   givenBack,
-  loseNotices,
-  type Paid,
-  paid,
+  listedRefund,
+  listingProvider,
   toldOf,
+  typesTold,
 } from '../support/returns.ts'
+import { AMOUNT, loseNotices, type Paid, paid } from '../support/sandbox-payments.ts'
 
 const service = await startPaying()
 const { database, parts } = service
 afterEach(() => assertAudited(database))
+const { reconcileWith } = listingProvider(service)
 
 const openDispute = (shop: Shop, { order }: Paid, more: object = {}) =>
   atProvider(shop, '/disputes', { reference: order, ...more })
@@ -37,7 +34,6 @@ const becomes = (shop: Shop, payment: Paid, status: string) =>
     () => disputesOf(shop, payment),
     ([dispute]) => dispute?.status === status,
   )
-const types = async (payment: Paid) => (await toldOf(database, payment)).map(({ type }) => type)
 const moneyOf = async (shop: Shop, payment: Paid) => {
   const { status, amountPaid, amountRefunded } = await shop.payment(payment.reference)
   return [status, amountPaid, amountRefunded]
@@ -81,8 +77,8 @@ test('each change of a dispute’s reason or amount is announced once as dispute
   )
   assert.equal(dispute.reason, 'duplicate')
   await letPass(database, payment, 2 * DAY)
-  assert.equal(await reconcileDueAttempts(parts, 100), 1)
-  assert.deepEqual(await types(payment), ['dispute.opened', 'dispute.updated'])
+  assert.equal(await reconcileDueReturns(parts, 100), 1)
+  assert.deepEqual(await typesTold(database, payment), ['dispute.opened', 'dispute.updated'])
 })
 
 test('a dispute that is won changes no money', async () => {
@@ -94,7 +90,7 @@ test('a dispute that is won changes no money', async () => {
   const [dispute] = await becomes(shop, payment, 'won')
   assert.ok(dispute.resolvedAt)
   assert.deepEqual(await moneyOf(shop, payment), ['successful', AMOUNT, 0])
-  assert.deepEqual(await types(payment), ['dispute.opened', 'dispute.won'])
+  assert.deepEqual(await typesTold(database, payment), ['dispute.opened', 'dispute.won'])
   const refund = await shop.call('POST', `/payments/v1/payments/${payment.reference}/refunds`, {})
   assert.deepEqual([refund.status, refund.body.data.status], [201, 'successful'])
 })
@@ -127,8 +123,8 @@ test('a dispute whose notices were all lost is found by the daily reconciliation
   await close(shop, id, 'lost')
   assert.equal(await reconcileDueAttempts(parts, 100), 0, 'not before its day')
   await letPass(database, payment, 2 * DAY)
-  assert.equal(await reconcileDueAttempts(parts, 100), 1)
-  assert.deepEqual(await types(payment), ['dispute.opened', 'dispute.lost'])
+  assert.equal(await reconcileDueReturns(parts, 100), 1)
+  assert.deepEqual(await typesTold(database, payment), ['dispute.opened', 'dispute.lost'])
   assert.deepEqual(await moneyOf(shop, payment), ['successful', AMOUNT, AMOUNT])
 })
 
@@ -146,7 +142,7 @@ test('a lost dispute that the provider also lists as a refund is counted once', 
   }
   assert.deepEqual(await moneyOf(shop, payment), ['successful', AMOUNT, 400_000])
   assert.equal(await givenBack(shop, payment), 400_000)
-  assert.deepEqual(await types(payment), ['dispute.opened', 'dispute.lost'])
+  assert.deepEqual(await typesTold(database, payment), ['dispute.opened', 'dispute.lost'])
 })
 
 test('a refund of disputed money that is seen before the dispute is lost counts once', async () => {
@@ -188,7 +184,12 @@ test('a dispute that is won after it was lost gives the money back in our record
   await close(shop, id, 'lost')
   await becomes(shop, payment, 'lost')
   assert.deepEqual(await moneyOf(shop, payment), ['successful', AMOUNT, AMOUNT])
-  assert.deepEqual(await types(payment), ['dispute.opened', 'dispute.lost', 'dispute.won', 'dispute.lost'])
+  assert.deepEqual(await typesTold(database, payment), [
+    'dispute.opened',
+    'dispute.lost',
+    'dispute.won',
+    'dispute.lost',
+  ])
 })
 
 test('a merchant lists its own disputes by status and payment, with pagination', async () => {
@@ -239,18 +240,6 @@ test('the timeline of a payment shows its dispute', async () => {
   assert.deepEqual([entry.detail.dispute.id, entry.detail.dispute.reason], [dispute.id, 'fraudulent'])
 })
 
-/** Reconciles with a list that a test makes up, as a provider of another kind would answer it. */
-async function reconcileWith(payment: Paid, listed: { refunds?: ListedRefund[]; disputes?: ListedDispute[] }) {
-  const connect: Providers['connect'] = async (...of) => ({
-    ...(await parts.providers.connect(...of)),
-    listReversals: async () => ({ kind: 'reversals', refunds: [], disputes: [], ...listed }),
-  })
-  const lying: PaymentDeps = { ...parts, providers: { ...parts.providers, connect } }
-  const [attempt] = (await findPaymentStateById(database, payment.id as PaymentId))?.attempts ?? []
-  assert.ok(attempt)
-  return reconcileAttempt(lying, attempt)
-}
-
 const listedDispute = (status: ListedDispute['status'], amount = 400_000): ListedDispute => ({
   disputeId: '77',
   amount: money(amount, 'NGN' as Currency),
@@ -259,19 +248,11 @@ const listedDispute = (status: ListedDispute['status'], amount = 400_000): Liste
   respondBy: null,
   openedAt: new Date('2026-01-02T00:00:00Z'),
 })
-const listedRefund = (at: string, more: Partial<ListedRefund> = {}): ListedRefund => ({
-  refundId: '77',
-  reference: null,
-  amount: money(400_000, 'NGN' as Currency),
-  status: 'successful',
-  at: new Date(at),
-  ...more,
-})
 
 test('a refund that follows its dispute without naming it is counted once, in every order of the list', async () => {
   const shop = await service.addShop()
-  const refund = listedRefund('2026-01-03T00:00:00Z')
-  const orders = [
+  const refund = listedRefund('77', 400_000, { at: new Date('2026-01-03T00:00:00Z') })
+  const orders: { refunds?: ListedRefund[]; disputes?: ListedDispute[] }[][] = [
     [{ disputes: [listedDispute('lost')] }, { disputes: [listedDispute('lost')], refunds: [refund] }],
     [
       { disputes: [listedDispute('open')], refunds: [refund] },
@@ -282,7 +263,7 @@ test('a refund that follows its dispute without naming it is counted once, in ev
   ]
   for (const [index, lists] of orders.entries()) {
     const payment = await paid(shop)
-    for (const list of [...lists, ...lists.slice(-1)]) await reconcileWith(payment, list)
+    for (const { refunds, disputes } of [...lists, ...lists.slice(-1)]) await reconcileWith(payment, refunds, disputes)
     assert.deepEqual(await moneyOf(shop, payment), ['successful', AMOUNT, 400_000], `order ${index}`)
   }
 })
@@ -290,15 +271,15 @@ test('a refund that follows its dispute without naming it is counted once, in ev
 test('a refund that was made before the dispute was opened is counted separately', async () => {
   const shop = await service.addShop()
   const payment = await paid(shop)
-  const refund = listedRefund('2026-01-01T00:00:00Z')
-  await reconcileWith(payment, { disputes: [listedDispute('lost')], refunds: [refund] })
+  const refund = listedRefund('77', 400_000, { at: new Date('2026-01-01T00:00:00Z') })
+  await reconcileWith(payment, [refund], [listedDispute('lost')])
   assert.deepEqual(await moneyOf(shop, payment), ['successful', AMOUNT, 800_000])
 })
 
 test('a lost dispute that exceeds the received money needs review', async () => {
   const shop = await service.addShop()
   const payment = await paid(shop)
-  await reconcileWith(payment, { disputes: [listedDispute('lost', AMOUNT + 1)] })
+  await reconcileWith(payment, [], [listedDispute('lost', AMOUNT + 1)])
   assert.deepEqual(await moneyOf(shop, payment), ['successful', AMOUNT, AMOUNT])
   const { attempts } = await shop.payment(payment.reference)
   assert.match(attempts[0].needsReview, /^dispute_lost: /)
@@ -308,7 +289,6 @@ test('a lost dispute that exceeds the received money needs review', async () => 
 test('a stale list does not reopen a dispute', async () => {
   const shop = await service.addShop()
   const payment = await paid(shop)
-  for (const status of ['open', 'lost', 'open'] as const)
-    await reconcileWith(payment, { disputes: [listedDispute(status)] })
-  assert.deepEqual(await types(payment), ['dispute.opened', 'dispute.lost'])
+  for (const status of ['open', 'lost', 'open'] as const) await reconcileWith(payment, [], [listedDispute(status)])
+  assert.deepEqual(await typesTold(database, payment), ['dispute.opened', 'dispute.lost'])
 })

@@ -9,7 +9,7 @@ import { listUnmatched } from '../../src/payments/store/notices.ts'
 import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
 import { signNotice } from '../../src/providers/gateway/simulator/notices.ts'
 import { startBetween } from '../support/between.ts'
-import { eventually, request, type Shop, startPaying } from '../support/paying.ts'
+import { eventually, request, startPaying } from '../support/paying.ts'
 import {
   type Json,
   letPass,
@@ -20,42 +20,20 @@ import {
   paidTransaction,
   recordAt,
   recordsOf,
+  workedOff,
 } from '../support/payment-records.ts'
+import { AMOUNT, becomes, charge, isPaid, loseNotices, start } from '../support/sandbox-payments.ts'
 import { CARD } from '../support/simulator.ts'
 
 const alerts: { msg: string; noticeId?: number; attemptId?: string }[] = []
 const log = pino({ level: 'error' }, { write: (line) => void alerts.push(JSON.parse(line)) })
 const service = await startPaying({ log })
 const { database, parts } = service
-const AMOUNT = 1_250_000
-
-async function start(shop: Shop, changes: Record<string, unknown> = {}) {
-  const { status, body } = await shop.initialize(changes)
-  assert.equal(status, 200, JSON.stringify(body))
-  const payment = await shop.payment(body.data.reference)
-  return { payment, order: payment.attempts.at(-1).providerReference as string }
-}
-
-async function charge(shop: Shop, order: string, card: string = CARD.pays) {
-  const { status, body } = await shop.call('POST', `/sandbox/gateway/charges/${order}`, { card })
-  assert.equal(status, 200, JSON.stringify(body))
-}
-
-const isPaid = ({ status }: Json) => status === 'successful'
-const becomes = (shop: Shop, { id }: Json, isSo: (payment: Json) => boolean): Promise<Json> =>
-  eventually(() => shop.payment(id), isSo)
-
-/** Every notice about an order, once all of them have been worked off. */
-const workedOff = (order: string, count: number) =>
-  eventually(
-    () => noticesAbout(database, order),
-    (notices) => notices.length === count && notices.every(({ state }) => state !== 'waiting'),
-  )
 
 /** A shop that hears nothing by itself: each notice is a test's own. */
 async function quietShop() {
   const shop = await service.addShop()
-  await shop.call('PUT', '/sandbox/gateway/faults', { seed: 1, lost: 1 })
+  await loseNotices(shop)
   return shop
 }
 
@@ -73,7 +51,7 @@ test('B1: the same notice a hundred times at once: 2xx each time, one transition
   const { eventTypes, receipts } = await recordsOf(database, payment)
   assert.deepEqual(eventTypes, ['attempt.started', 'attempt.pending', 'attempt.successful', 'payment.successful'])
   assert.equal(receipts.length, 1)
-  const [kept, ...more] = await workedOff(order, 1)
+  const [kept, ...more] = await workedOff(database, order, 1)
   assert.deepEqual([kept?.state, kept?.times, more], ['done', 100, []])
 })
 
@@ -119,7 +97,7 @@ test('B2: after a success, stale notices of "pending" or "failed" change nothing
   ] as const) {
     assert.equal((await notify(service, shop, noticeAbout(record, type))).status, 200)
   }
-  const [first, ...late] = await workedOff(order, 3)
+  const [first, ...late] = await workedOff(database, order, 3)
   assert.equal(first?.state, 'done')
   assert.deepEqual(
     late.map(({ says, state, note }) => [says, state, note]),
@@ -154,7 +132,7 @@ test('B5: the notice that it is paid comes before our own create call returned: 
       (await notify(between, shop, noticeAbout(await recordAt(service, shop, reference), 'payment.paid'))).status,
       200,
     )
-    await workedOff(reference, 1) // all of it before the customer's link is out
+    await workedOff(database, reference, 1) // all of it before the customer's link is out
     return { status: answer.status, text }
   }
   const { payment, order } = await start(shop)
@@ -197,7 +175,7 @@ test('B6, B18: a notice for a reference that we do not know is kept in the unmat
   })
   const notice = noticeAbout(record, 'transfer.received')
   for (let times = 0; times < 3; times++) assert.equal((await notify(service, shop, notice)).status, 200)
-  await workedOff(record.reference, 1)
+  await workedOff(database, record.reference, 1)
 
   const unmatched = await listUnmatched(database, 100)
   const listed = unmatched.find(({ reference }) => reference === record.reference)
@@ -229,7 +207,7 @@ test('B6: another merchant’s order is not ours to settle: a signed notice that
     transactions: [paidTransaction({ amount: AMOUNT })],
   })
   assert.equal((await notify(service, stranger, noticeAbout(record, 'payment.paid'))).status, 200)
-  const [kept] = await workedOff(order, 1)
+  const [kept] = await workedOff(database, order, 1)
   assert.deepEqual([kept?.state, kept?.note], ['unmatched', 'names an order of another merchant'])
   // Two merchants may use one provider account: the money of the one must not be there for the other to match.
   const money = await database.rows(sql`
@@ -314,7 +292,7 @@ test('B8: a valid notice says paid, the provider itself says not: no success, as
   assert.deepEqual([doubted.status, doubted.amountPaid], ['pending', 0])
   assert.deepEqual((await recordsOf(database, payment)).receipts, [])
   assert.equal((await shop.initialize({ reference: payment.reference })).body.code, 'attempt_in_progress')
-  await workedOff(order, 1)
+  await workedOff(database, order, 1)
 
   for (const seconds of [11, 30, 120, 600]) {
     await letPass(database, payment, seconds)
@@ -350,7 +328,7 @@ test('B8: a valid notice says failed, the provider says paid: neither is applied
   await notify(between, shop, noticeAbout({ ...record, status: 'failed', transactions: [declined] }, 'payment.failed'))
   const doubted = await becomes(shop, payment, ({ attempts }) => attempts[0].status === 'processing')
   assert.deepEqual([doubted.status, doubted.amountPaid, doubted.attempts[0].failure], ['pending', 0, null])
-  await workedOff(order, 1)
+  await workedOff(database, order, 1)
   await letPass(database, payment, 11)
   await checkDueAttempts(between.parts, 100)
   assert.ok(isPaid(await shop.payment(payment.id)))
@@ -496,7 +474,7 @@ test('B6: unmatched money is assigned to its attempt later, with the provider’
   const transaction = (await recordAt(service, shop, order)).transactions.at(-1)
   const stranger = madeUpRecord({ requested: 5, amount: 5, transactions: [{ ...transaction, amount: 5 }] })
   await notify(service, shop, noticeAbout(stranger, 'payment.paid'))
-  await workedOff(stranger.reference, 1)
+  await workedOff(database, stranger.reference, 1)
   const unmatched = () => database.rows(sql`select amount from receipts where transaction_id = ${transaction.id}`)
   assert.deepEqual(await unmatched(), [{ amount: 5 }])
   await letPass(database, payment, 15)

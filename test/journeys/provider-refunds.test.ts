@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
-import { idOf, type PaymentId, placeOf, type RefundId, uuidOf } from '../../src/kernel/ids.ts'
+import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
-import type { PaymentDeps } from '../../src/payments/deps.ts'
-import { reconcileAttempt } from '../../src/payments/refunds/reconcile-attempt.ts'
 import { sendDueRefunds } from '../../src/payments/refunds/refund-payment.ts'
 import { checkDueAttempts } from '../../src/payments/settle/check-attempts.ts'
 import { processNotice, receiveNotice } from '../../src/payments/settle/receive-notice.ts'
@@ -14,70 +12,34 @@ import { findPaymentStateById } from '../../src/payments/store/payment-states.ts
 import { findRefund, sealAccount } from '../../src/payments/store/refunds.ts'
 import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
 import { signNotice } from '../../src/providers/gateway/simulator/notices.ts'
-import type { ListedRefund, Provider, ProviderClient, Providers, RefundOutcome } from '../../src/providers/provider.ts'
-import { reconcileDueAttempts } from '../../src/reconciliation/reconcile-due.ts'
+import type { Connection, ListedRefund, Provider, RefundOutcome } from '../../src/providers/provider.ts'
+import { reconcileDueReturns } from '../../src/reconciliation/reconcile-due.ts'
 import { eventually, request, type Shop, startPaying } from '../support/paying.ts'
 import { letPass, noticeAbout, noticesAbout, recordAt } from '../support/payment-records.ts'
 import {
-  AMOUNT,
   assertAudited,
   atProvider,
   DAY,
   givenBack,
   heard,
-  loseNotices,
-  type Paid,
-  paid,
+  listedRefund,
+  listingProvider,
+  refund,
   toldOf,
+  typesTold,
 } from '../support/returns.ts'
+import { AMOUNT, loseNotices, type Paid, paid } from '../support/sandbox-payments.ts'
 import type { Answer } from '../support/service.ts'
 import { CARD } from '../support/simulator.ts'
 
 const service = await startPaying()
 const { database, parts } = service
 afterEach(() => assertAudited(database))
+const { pendingRefund, reconcileWith, withProvider } = listingProvider(service)
 
-const types = async (payment: Paid) => (await toldOf(database, payment)).map(({ type }) => type)
 const refunded = async (shop: Shop, payment: Paid) => (await shop.payment(payment.reference)).amountRefunded
-const refundBy = (shop: Shop, { reference }: Paid, amount: number) =>
-  shop.call('POST', `/payments/v1/payments/${reference}/refunds`, { amount })
-
-/** The service with a provider that answers some calls as a test says. */
-function withProvider(changes: Partial<ProviderClient>): PaymentDeps {
-  const connect: Providers['connect'] = async (...of) => ({ ...(await parts.providers.connect(...of)), ...changes })
-  return { ...parts, providers: { ...parts.providers, connect } }
-}
 
 const silent: ProviderClient['refund'] = async () => ({ kind: 'unknown', because: 'no answer' })
-
-/** A refund of ours that the provider has not answered. */
-async function pendingRefund(payment: Paid, amount: number): Promise<RefundId> {
-  const paymentId = uuidOf(payment.id as PaymentId)
-  const row = await database.row<{ id: string }>(sql`
-    insert into refunds (place, id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, counted, status, due_at)
-    select place, gen_random_uuid(), payment_id, id, merchant_id, mode, ${amount}, currency, 'merchant', true, 'pending', now() + interval '1 day'
-      from attempts where payment_id = ${paymentId} returning id`)
-  await database.rows(sql`
-    update attempts set amount_returned = amount_returned + ${amount} where payment_id = ${paymentId}`)
-  assert.ok(row)
-  return idOf('refund', row.id, placeOf(payment.id as PaymentId))
-}
-
-async function reconcileWith(payment: Paid, refunds: ListedRefund[]) {
-  const [attempt] = (await findPaymentStateById(database, payment.id as PaymentId))?.attempts ?? []
-  assert.ok(attempt)
-  const listReversals: ProviderClient['listReversals'] = async () => ({ kind: 'reversals', refunds, disputes: [] })
-  return reconcileAttempt(withProvider({ listReversals }), attempt)
-}
-
-const listed = (refundId: string, amount: number, more: Partial<ListedRefund> = {}): ListedRefund => ({
-  refundId,
-  reference: null,
-  amount: money(amount, 'NGN' as Currency),
-  status: 'successful',
-  at: new Date(),
-  ...more,
-})
 
 test('a refund made at the provider whose notice was lost is found by the daily listing', async () => {
   const shop = await service.addShop()
@@ -150,7 +112,7 @@ test('a refund notice is retried while the provider does not list its refunds', 
 test('a refund of the merchant and one of the same amount at the provider are two', async () => {
   const shop = await service.addShop()
   const payment = await paid(shop)
-  assert.equal((await refundBy(shop, payment, 300_000)).body.data.status, 'successful')
+  assert.equal((await refund(shop, payment.reference, { amount: 300_000 })).body.data.status, 'successful')
   await atProvider(shop, '/refunds', { reference: payment.order, amount: 300_000 })
   await eventually(
     () => refunded(shop, payment),
@@ -167,14 +129,14 @@ test('a refund without a reference is not taken for one of ours that is not answ
   const shop = await service.addShop()
   const payment = await paid(shop)
   const ours = await pendingRefund(payment, 300_000)
-  const waiting = await reconcileWith(payment, [listed('t-1', 300_000), listed('t-2', 100_000)])
+  const waiting = await reconcileWith(payment, [listedRefund('t-1', 300_000), listedRefund('t-2', 100_000)])
   assert.ok(waiting.kind === 'reconciled' && waiting.waits !== null)
   assert.equal(await refunded(shop, payment), 100_000, 'what can be told is recorded all the same')
   const reference = refundReference(ours)
   const done = await reconcileWith(payment, [
-    listed('t-1', 300_000),
-    listed('t-2', 100_000),
-    listed('t-3', 300_000, { reference }),
+    listedRefund('t-1', 300_000),
+    listedRefund('t-2', 100_000),
+    listedRefund('t-3', 300_000, { reference }),
   ])
   assert.deepEqual(done, { kind: 'reconciled', changes: 2, waits: null, isOpen: false })
   assert.equal(await refunded(shop, payment), 700_000)
@@ -183,9 +145,9 @@ test('a refund without a reference is not taken for one of ours that is not answ
 test('a refund whose id is on record is never taken for one that is not answered yet', async () => {
   const shop = await service.addShop()
   const payment = await paid(shop)
-  await reconcileWith(payment, [listed('t-1', 300_000)])
+  await reconcileWith(payment, [listedRefund('t-1', 300_000)])
   await pendingRefund(payment, 300_000)
-  const again = await reconcileWith(payment, [listed('t-1', 300_000)])
+  const again = await reconcileWith(payment, [listedRefund('t-1', 300_000)])
   assert.deepEqual(again, { kind: 'reconciled', changes: 0, waits: null, isOpen: false })
   assert.equal(await refunded(shop, payment), 300_000)
 })
@@ -195,7 +157,10 @@ test('a refund of ours that was made twice at the provider is on record twice', 
   const payment = await paid(shop)
   const reference = refundReference(await pendingRefund(payment, 300_000))
   for (let times = 0; times < 2; times++)
-    await reconcileWith(payment, [listed('t-1', 300_000, { reference }), listed('t-2', 300_000, { reference })])
+    await reconcileWith(payment, [
+      listedRefund('t-1', 300_000, { reference }),
+      listedRefund('t-2', 300_000, { reference }),
+    ])
   assert.equal(await refunded(shop, payment), 600_000)
 })
 
@@ -204,7 +169,7 @@ test('a refund follows the status that the provider lists, also when it changes 
   const payment = await paid(shop)
   const reference = refundReference(await pendingRefund(payment, 300_000))
   const say = (status: ListedRefund['status']) =>
-    reconcileWith(payment, [listed('t-1', 300_000, { reference, status })])
+    reconcileWith(payment, [listedRefund('t-1', 300_000, { reference, status })])
   for (const [status, amount] of [
     ['pending', 0],
     ['successful', 300_000],
@@ -215,13 +180,13 @@ test('a refund follows the status that the provider lists, also when it changes 
     await say(status)
     assert.equal(await refunded(shop, payment), amount, status)
   }
-  assert.deepEqual(await types(payment), ['refund.successful', 'refund.failed', 'refund.successful'])
+  assert.deepEqual(await typesTold(database, payment), ['refund.successful', 'refund.failed', 'refund.successful'])
 })
 
 test('more than was received is never recorded as returned; the attempt needs review once', async () => {
   const shop = await service.addShop()
   const payment = await paid(shop)
-  for (let times = 0; times < 2; times++) await reconcileWith(payment, [listed('t-1', AMOUNT + 1)])
+  for (let times = 0; times < 2; times++) await reconcileWith(payment, [listedRefund('t-1', AMOUNT + 1)])
   const { amountRefunded, attempts } = await shop.payment(payment.reference)
   assert.equal(amountRefunded, 0)
   assert.match(attempts[0].needsReview, /^refund_mismatch: /)
@@ -276,7 +241,7 @@ test('a refund that is not finished within 3 days needs review, is announced onc
     }
   }
   await pass(66)
-  assert.deepEqual(await types(payment), [])
+  assert.deepEqual(await typesTold(database, payment), [])
   await pass(6)
   const [told, ...others] = await toldOf(database, payment)
   assert.equal(others.length, 0)
@@ -286,11 +251,11 @@ test('a refund that is not finished within 3 days needs review, is announced onc
   asked = 0
   await pass(24 * 5)
   assert.equal(asked, 5)
-  assert.deepEqual(await types(payment), ['refund.needs_review'])
+  assert.deepEqual(await typesTold(database, payment), ['refund.needs_review'])
 
   await letPass(database, payment, DAY)
   await sendDueRefunds(parts, 100)
-  assert.deepEqual(await types(payment), ['refund.needs_review', 'refund.successful'])
+  assert.deepEqual(await typesTold(database, payment), ['refund.needs_review', 'refund.successful'])
   assert.equal((await toldOf(database, payment))[1]?.data.refund.needsReview, null)
 })
 
@@ -347,7 +312,7 @@ test('returns of several transfers that were made before we saw them are counted
     assert.equal(before.status, 'successful')
     const answer = await reconcileWith(
       payment,
-      amounts.map((amount, index) => listed(`${reference}-${index}`, amount)),
+      amounts.map((amount, index) => listedRefund(`${reference}-${index}`, amount)),
     )
     assert.deepEqual(answer, { kind: 'reconciled', changes: 0, waits: null, isOpen: false })
     const rows = await database.rows<{ amount: number }>(sql`

@@ -6,6 +6,8 @@ import { gateway } from '../../src/providers/gateway/adapter.ts'
 import type { Provider, RefundOrder } from '../../src/providers/provider.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 import { letPass } from '../support/payment-records.ts'
+import { refund } from '../support/returns.ts'
+import { ledger, paid } from '../support/sandbox-payments.ts'
 
 /** The sandbox provider, but its refunds wait until the test lets them go, and every request for one is counted. */
 const requests: RefundOrder[] = []
@@ -32,27 +34,13 @@ const { database, parts } = service
 const shop = await service.addShop()
 const AMOUNT = 300_000
 
-async function paid() {
-  const { data } = (await shop.initialize({ amount: AMOUNT })).body
-  await shop.call('POST', `/sandbox/gateway/charges/${data.data.reference}`, { card: '4084 0840 8408 4081' })
-  const payment = await eventually(
-    () => shop.payment(data.reference),
-    ({ status }) => status === 'successful',
-  )
-  return { reference: String(payment.reference), id: String(payment.id), order: String(data.data.reference) }
-}
-
-const refund = (name: string, body: unknown = {}, headers: Record<string, string> = {}) =>
-  shop.call('POST', `/payments/v1/payments/${name}/refunds`, body, headers)
-const ledger = async (order: string) => (await shop.call('GET', `/sandbox/gateway/ledger?reference=${order}`)).body.data
-
 /** A refund as a process leaves it that was killed between its commit and the request to the provider, a minute ago. */
 async function killedBeforeRequest(key: string) {
-  const payment = await paid()
+  const payment = await paid(shop, { amount: AMOUNT })
   const never = Promise.withResolvers<void>()
   gate = never.promise
   const before = requests.length
-  const lost = refund(payment.reference, { amount: AMOUNT }, { 'idempotency-key': key })
+  const lost = refund(shop, payment.reference, { amount: AMOUNT }, { 'idempotency-key': key })
   await eventually(
     async () => requests.length,
     (count) => count === before + 1,
@@ -78,25 +66,25 @@ test('a client that repeats a refund with its key while the worker resumes it: o
     async () => requests.length,
     (count) => count === before + 1,
   )
-  const repeated = await refund(payment.reference, { amount: AMOUNT }, { 'idempotency-key': 'worker-first' })
+  const repeated = await refund(shop, payment.reference, { amount: AMOUNT }, { 'idempotency-key': 'worker-first' })
   assert.deepEqual([repeated.status, repeated.body.data.status], [201, 'pending'], 'it does not ask, it tells')
   assert.equal(requests.length, before + 1)
   release()
   assert.equal(await resumed, 1)
-  const again = await refund(payment.reference, { amount: AMOUNT }, { 'idempotency-key': 'worker-first' })
+  const again = await refund(shop, payment.reference, { amount: AMOUNT }, { 'idempotency-key': 'worker-first' })
   assert.deepEqual(
     [again.status, again.headers['idempotent-replayed'], again.body.data.status, again.body.data.id],
     [201, 'true', 'successful', repeated.body.data.id],
     'a repeat answers with the refund as it stands now',
   )
-  assert.equal((await ledger(payment.order)).refunded, AMOUNT)
+  assert.equal((await ledger(shop, payment.order)).refunded, AMOUNT)
   await end()
 })
 
 test('the worker does not send a refund that a repeated call has leased', async () => {
   const { payment, release, end } = await killedBeforeRequest('client-first')
   const before = requests.length
-  const repeated = refund(payment.reference, { amount: AMOUNT }, { 'idempotency-key': 'client-first' })
+  const repeated = refund(shop, payment.reference, { amount: AMOUNT }, { 'idempotency-key': 'client-first' })
   await eventually(
     async () => requests.length,
     (count) => count === before + 1,
@@ -105,7 +93,7 @@ test('the worker does not send a refund that a repeated call has leased', async 
   assert.equal(requests.length, before + 1)
   release()
   assert.equal((await repeated).body.data.status, 'successful')
-  assert.equal((await ledger(payment.order)).refunded, AMOUNT)
+  assert.equal((await ledger(shop, payment.order)).refunded, AMOUNT)
   await end()
 })
 
@@ -138,39 +126,43 @@ test('a process that was frozen until its lease expired sends nothing, and its l
     select r.status, r.due_at is not null as due from refunds r join payments p on p.id = r.payment_id
      where p.reference = ${payment.reference}`)
   assert.deepEqual(leases, [{ status: 'successful', due: false }])
-  assert.equal((await ledger(payment.order)).refunded, AMOUNT)
+  assert.equal((await ledger(shop, payment.order)).refunded, AMOUNT)
 })
 
 test('the same refund again within a minute and without a key is 409 duplicate_refund with the first; allowDuplicate makes it', async () => {
   gate = Promise.resolve()
-  const payment = await paid()
-  const first = await refund(payment.reference, { amount: 1_000 })
+  const payment = await paid(shop, { amount: AMOUNT })
+  const first = await refund(shop, payment.reference, { amount: 1_000 })
   assert.equal(first.status, 201)
-  const second = await refund(payment.reference, { amount: 1_000 })
+  const second = await refund(shop, payment.reference, { amount: 1_000 })
   assert.deepEqual([second.status, second.body.code, second.body.retryable], [409, 'duplicate_refund', false])
   assert.deepEqual(second.body.existing, first.body.data)
   assert.match(second.body.detail, /allowDuplicate/)
-  assert.equal((await refund(payment.reference, { amount: 2_000 })).status, 201, 'another amount is another refund')
-  assert.equal((await refund(payment.reference, { amount: 1_000, allowDuplicate: true })).status, 201)
-  assert.equal((await refund(payment.reference, { amount: 1_000 }, { 'idempotency-key': 'its-own' })).status, 201)
+  assert.equal(
+    (await refund(shop, payment.reference, { amount: 2_000 })).status,
+    201,
+    'another amount is another refund',
+  )
+  assert.equal((await refund(shop, payment.reference, { amount: 1_000, allowDuplicate: true })).status, 201)
+  assert.equal((await refund(shop, payment.reference, { amount: 1_000 }, { 'idempotency-key': 'its-own' })).status, 201)
   const doubleClick = { amount: 1_000, allowDuplicate: false }
-  const third = await refund(payment.reference, doubleClick, { 'idempotency-key': 'another' })
+  const third = await refund(shop, payment.reference, doubleClick, { 'idempotency-key': 'another' })
   assert.equal(third.body.code, 'duplicate_refund', 'false refuses it also with a key')
   await letPass(database, payment, 61)
-  assert.equal((await refund(payment.reference, { amount: 1_000 })).status, 201, 'after a minute it is meant')
-  const rest = await refund(payment.reference)
+  assert.equal((await refund(shop, payment.reference, { amount: 1_000 })).status, 201, 'after a minute it is meant')
+  const rest = await refund(shop, payment.reference)
   assert.deepEqual([rest.status, rest.body.data.amount], [201, AMOUNT - 6_000])
-  const all = await refund(payment.reference)
+  const all = await refund(shop, payment.reference)
   assert.deepEqual([all.status, all.body.code, all.body.existing.id], [409, 'duplicate_refund', rest.body.data.id])
-  assert.equal((await ledger(payment.order)).refunded, AMOUNT)
+  assert.equal((await ledger(shop, payment.order)).refunded, AMOUNT)
 })
 
 test('refunds can be read: of a payment, one by one, and as a member of the payment; never by another merchant', async () => {
   gate = Promise.resolve()
-  const payment = await paid()
+  const payment = await paid(shop, { amount: AMOUNT })
   assert.deepEqual((await shop.payment(payment.reference)).refunds, [])
-  const first = (await refund(payment.reference, { amount: 1_000, reason: 'Damaged' })).body.data
-  const second = (await refund(payment.reference, { amount: 2_000 })).body.data
+  const first = (await refund(shop, payment.reference, { amount: 1_000, reason: 'Damaged' })).body.data
+  const second = (await refund(shop, payment.reference, { amount: 2_000 })).body.data
   assert.deepEqual([first.payment, first.kind, first.reason], [payment.id, 'merchant', 'Damaged'])
   const list = await shop.call('GET', `/payments/v1/payments/${payment.reference}/refunds`)
   assert.deepEqual([list.status, list.body], [200, { data: [first, second], nextCursor: null }])

@@ -7,28 +7,12 @@ import type { ProviderClient, Providers } from '../../src/providers/provider.ts'
 import { doorInTrouble } from '../support/door-in-trouble.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 import { closeInstructions, letPass } from '../support/payment-records.ts'
+import { refund } from '../support/returns.ts'
+import { AMOUNT, ledger, paid, payByCard } from '../support/sandbox-payments.ts'
 
 const service = await startPaying()
 const { database, parts } = service
 const shop = await service.addShop()
-
-const AMOUNT = 1_250_000
-const refund = (name: string, body: unknown = {}, headers: Record<string, string> = {}) =>
-  shop.call('POST', `/payments/v1/payments/${name}/refunds`, body, headers)
-const ledger = async (orderReference: string) =>
-  (await shop.call('GET', `/sandbox/gateway/ledger?reference=${orderReference}`)).body.data
-
-/** A payment by card that is paid, as we know it. */
-async function paid(changes: Record<string, unknown> = {}) {
-  const { data } = (await shop.initialize({ amount: AMOUNT, ...changes })).body
-  const order = String(data.data.reference)
-  await shop.call('POST', `/sandbox/gateway/charges/${order}`, { card: '4084 0840 8408 4081' })
-  const payment = await eventually(
-    () => shop.payment(data.reference),
-    ({ status }) => status === 'successful',
-  )
-  return { reference: String(payment.reference), id: payment.id, attempt: String(data.reference), order }
-}
 
 async function eventsOf(id: string, like: string) {
   return database.rows<{ type: string; sequence: number; data: Record<string, Record<string, unknown>> }>(sql`
@@ -36,8 +20,8 @@ async function eventsOf(id: string, like: string) {
 }
 
 test('a refund without an amount returns all money through the provider that received it', async () => {
-  const { reference, id, order } = await paid()
-  const { status, body } = await refund(reference)
+  const { reference, id, order } = await paid(shop)
+  const { status, body } = await refund(shop, reference)
   assert.equal(status, 201)
   const { id: refundId, createdAt, resolvedAt, ...rest } = body.data
   assert.match(refundId, /^rfd_/)
@@ -54,7 +38,7 @@ test('a refund without an amount returns all money through the provider that rec
   })
   const { status: state, amountPaid, amountRefunded } = await shop.payment(reference)
   assert.deepEqual([state, amountPaid, amountRefunded], ['successful', AMOUNT, AMOUNT], 'nothing undoes a success')
-  const records = await ledger(order)
+  const records = await ledger(shop, order)
   assert.deepEqual([records.status, records.amount, records.refunded], ['refunded', AMOUNT, AMOUNT])
   const [event, ...others] = await eventsOf(id, 'refund.%')
   assert.equal(others.length, 0)
@@ -64,17 +48,18 @@ test('a refund without an amount returns all money through the provider that rec
 })
 
 test('partial refunds add up, and the last one is the rest', async () => {
-  const { reference, id, attempt, order } = await paid()
+  const { payment, attempt, order } = await payByCard(shop)
+  const { reference, id } = payment
   for (const [name, amount, total] of [
     [reference, 1, 1],
     [attempt, 250_000, 250_001],
     [id, undefined, AMOUNT],
   ] as const) {
-    const { status, body } = await refund(name, { amount, reason: 'Out of stock' })
+    const { status, body } = await refund(shop, name, { amount, reason: 'Out of stock' })
     assert.deepEqual([status, body.data.status, body.data.reason], [201, 'successful', 'Out of stock'])
     assert.equal((await shop.payment(reference)).amountRefunded, total)
   }
-  assert.equal((await ledger(order)).refunded, AMOUNT)
+  assert.equal((await ledger(shop, order)).refunded, AMOUNT)
   const events = await eventsOf(id, 'refund.%')
   assert.deepEqual(
     events.map(({ data }) => data.refund?.amount),
@@ -88,109 +73,110 @@ test('partial refunds add up, and the last one is the rest', async () => {
 })
 
 test('more than was paid is 422 refund_exceeds_payment with the refundable amount', async () => {
-  const { reference, order } = await paid()
-  const over = await refund(reference, { amount: AMOUNT + 1 })
+  const { reference, order } = await paid(shop)
+  const over = await refund(shop, reference, { amount: AMOUNT + 1 })
   assert.deepEqual([over.status, over.body.code, over.body.refundable], [422, 'refund_exceeds_payment', AMOUNT])
-  assert.equal((await refund(reference, { amount: AMOUNT - 10 })).status, 201)
-  const more = await refund(reference, { amount: 11 })
+  assert.equal((await refund(shop, reference, { amount: AMOUNT - 10 })).status, 201)
+  const more = await refund(shop, reference, { amount: 11 })
   assert.deepEqual([more.status, more.body.refundable], [422, 10])
-  assert.equal((await refund(reference, { amount: 10 })).status, 201)
-  const nothing = await refund(reference, { allowDuplicate: true })
+  assert.equal((await refund(shop, reference, { amount: 10 })).status, 201)
+  const nothing = await refund(shop, reference, { allowDuplicate: true })
   assert.deepEqual([nothing.status, nothing.body.code, nothing.body.refundable], [422, 'refund_exceeds_payment', 0])
-  assert.equal((await ledger(order)).refunded, AMOUNT)
+  assert.equal((await ledger(shop, order)).refunded, AMOUNT)
 })
 
 test('of twenty concurrent full refunds one is made', async () => {
-  const { reference, id, order } = await paid()
-  const all = await Promise.all(Array.from({ length: 20 }, () => refund(reference)))
+  const { reference, id, order } = await paid(shop)
+  const all = await Promise.all(Array.from({ length: 20 }, () => refund(shop, reference)))
   assert.deepEqual(all.map(({ status }) => status).sort(), [201, ...Array(19).fill(409)])
   assert.equal((await shop.payment(reference)).amountRefunded, AMOUNT)
-  const records = await ledger(order)
+  const records = await ledger(shop, order)
   assert.equal(records.refunded, AMOUNT)
   assert.equal(records.transactions.filter(({ kind }: { kind: string }) => kind === 'refund').length, 1)
   assert.equal((await eventsOf(id, 'refund.%')).length, 1)
 })
 
 test('of twenty concurrent refunds of a tenth ten are made', async () => {
-  const { reference, order } = await paid()
+  const { reference, order } = await paid(shop)
   const all = await Promise.all(
-    Array.from({ length: 20 }, () => refund(reference, { amount: AMOUNT / 10, allowDuplicate: true })),
+    Array.from({ length: 20 }, () => refund(shop, reference, { amount: AMOUNT / 10, allowDuplicate: true })),
   )
   assert.equal(all.filter(({ status }) => status === 201).length, 10)
   assert.equal((await shop.payment(reference)).amountRefunded, AMOUNT)
-  assert.equal((await ledger(order)).refunded, AMOUNT)
+  assert.equal((await ledger(shop, order)).refunded, AMOUNT)
 })
 
 test('an unpaid payment is not refunded: 409 while it is open, 422 when it ended', async () => {
   const { data } = (await shop.initialize()).body
-  const open = await refund(data.reference)
+  const open = await refund(shop, data.reference)
   assert.deepEqual([open.status, open.body.code], [409, 'payment_not_completed'])
   await shop.call('POST', `/payments/v1/payments/${data.reference}/cancel`)
-  const cancelled = await refund(data.reference)
+  const cancelled = await refund(shop, data.reference)
   assert.deepEqual([cancelled.status, cancelled.body.code], [422, 'refund_exceeds_payment'])
 })
 
 test('a payment that is not there is 404', async () => {
-  const { status, body } = await refund('never-was')
+  const { status, body } = await refund(shop, 'never-was')
   assert.deepEqual([status, body.code], [404, 'not_found'])
 })
 
 test('a refund whose body has mistakes is refused, above all one whose amount is misspelt: that would give all back', async () => {
-  const { reference } = await paid()
+  const { reference } = await paid(shop)
   for (const amount of [0, -1, 0.5, '5', true, 1e15, [5]]) {
-    const { status, body } = await refund(reference, { amount })
+    const { status, body } = await refund(shop, reference, { amount })
     assert.deepEqual([status, body.code, body.errors?.[0].pointer], [400, 'invalid_request', '/amount'], String(amount))
   }
-  const zero = await refund(reference, { amount: 0 })
+  const zero = await refund(shop, reference, { amount: 0 })
   assert.match(zero.body.detail, /at least 1/)
   for (const field of ['amonut', 'Amount', 'amounts']) {
-    const { status, body } = await refund(reference, { [field]: 5 })
+    const { status, body } = await refund(shop, reference, { [field]: 5 })
     assert.deepEqual([status, body.code], [400, 'unknown_field'], field)
   }
-  const unknown = await refund(reference, { value: 100, reason: 'returned', note: 'x' })
+  const unknown = await refund(shop, reference, { value: 100, reason: 'returned', note: 'x' })
   assert.deepEqual([unknown.status, unknown.body.code], [400, 'unknown_field'])
   assert.deepEqual(
     unknown.body.errors.map(({ pointer }: { pointer: string }) => pointer),
     ['/value', '/note'],
     'any other field may be the amount',
   )
-  const long = await refund(reference, { amount: 0, reason: 'x'.repeat(201) })
+  const long = await refund(shop, reference, { amount: 0, reason: 'x'.repeat(201) })
   assert.deepEqual(
     long.body.errors.map(({ pointer }: { pointer: string }) => pointer),
     ['/amount', '/reason'],
     'all at once',
   )
-  for (const body of ['[]', '5', '"x"', '{', 'null']) assert.equal((await refund(reference, body)).status, 400, body)
+  for (const body of ['[]', '5', '"x"', '{', 'null'])
+    assert.equal((await refund(shop, reference, body)).status, 400, body)
   assert.equal((await shop.payment(reference)).amountRefunded, 0)
 })
 
 test('null means absent, and so does no body at all: all of the money goes back', async () => {
-  const { reference } = await paid()
-  assert.equal((await refund(reference, { amount: null, reason: null })).body.data.amount, AMOUNT)
+  const { reference } = await paid(shop)
+  assert.equal((await refund(shop, reference, { amount: null, reason: null })).body.data.amount, AMOUNT)
   for (const headers of [undefined, { 'content-type': 'application/json' }]) {
-    const { reference } = await paid()
+    const { reference } = await paid(shop)
     const silent = await shop.call('POST', `/payments/v1/payments/${reference}/refunds`, undefined, headers)
     assert.deepEqual([silent.status, silent.body.data?.amount], [201, AMOUNT], JSON.stringify(silent.body))
   }
 })
 
 test('an amount in the address, where it would be ignored, does not refund everything', async () => {
-  const { reference } = await paid()
+  const { reference } = await paid(shop)
   const { status, body } = await shop.call('POST', `/payments/v1/payments/${reference}/refunds?amount=5`)
   assert.deepEqual([status, body.code], [400, 'unknown_field'])
   assert.equal((await shop.payment(reference)).amountRefunded, 0)
 })
 
 test('a refused refund fails, and its amount can be refunded again', async () => {
-  const { reference, id, order } = await paid()
+  const { reference, id, order } = await paid(shop)
   // As after a refund on the provider's own dashboard that nobody told us of.
   await database.rows(sql`update gateway_payments set refunded = taken where reference = ${order}`)
-  const { status, body } = await refund(reference)
+  const { status, body } = await refund(shop, reference)
   assert.deepEqual([status, body.data.status, body.data.failure], [201, 'failed', 'refund_exceeds_payment'])
   assert.ok(body.data.resolvedAt)
   assert.equal((await shop.payment(reference)).amountRefunded, 0)
   await database.rows(sql`update gateway_payments set refunded = 0 where reference = ${order}`)
-  const again = await refund(reference)
+  const again = await refund(shop, reference)
   assert.deepEqual([again.status, again.body.data.status], [201, 'successful'])
   assert.deepEqual(
     (await eventsOf(id, 'refund.%')).map(({ type }) => type),
@@ -201,7 +187,7 @@ test('a refused refund fails, and its amount can be refunded again', async () =>
 for (const trouble of ['silent before the work', 'silent after the work', 'answering 503 after the work'] as const) {
   test(`B21: a provider that is ${trouble} leaves the refund pending; asked again it is made once`, async (t) => {
     const door = await doorInTrouble(t, service)
-    const { reference, id, order } = await paid()
+    const { reference, id, order } = await paid(shop)
     door.upstream.trouble = trouble
     const { status, body } = await door.call(shop, 'POST', `/payments/v1/payments/${reference}/refunds`, {
       amount: 1_000_000,
@@ -210,7 +196,7 @@ for (const trouble of ['silent before the work', 'silent after the work', 'answe
     const expected = trouble === 'silent before the work' ? ['pending'] : ['pending', 'successful']
     assert.equal(status, 201)
     assert.ok(expected.includes(body.data.status), body.data.status)
-    const held = await refund(reference, { amount: 250_001 })
+    const held = await refund(shop, reference, { amount: 250_001 })
     assert.deepEqual([held.status, held.body.refundable], [422, 250_000], 'what is promised is not promised twice')
     await database.rows(sql`update refunds set due_at = now() where status = 'pending'`)
     await sendDueRefunds(parts, 100)
@@ -218,7 +204,7 @@ for (const trouble of ['silent before the work', 'silent after the work', 'answe
       () => shop.payment(reference),
       ({ amountRefunded }) => amountRefunded === 1_000_000,
     )
-    const records = await ledger(order)
+    const records = await ledger(shop, order)
     assert.equal(records.refunded, 1_000_000)
     assert.equal(records.transactions.filter(({ kind }: { kind: string }) => kind === 'refund').length, 1)
     assert.equal((await eventsOf(id, 'refund.successful')).length, 1)
@@ -246,7 +232,7 @@ test('surplus money is refunded automatically and not counted as a refund of the
   )
   await sendDueRefunds(parts, 100)
   const transfer = await eventually(
-    () => ledger(payment.attempts[1].providerReference),
+    () => ledger(shop, payment.attempts[1].providerReference),
     ({ refunded }) => refunded === AMOUNT,
   )
   assert.equal(transfer.status, 'refunded')
@@ -254,13 +240,13 @@ test('surplus money is refunded automatically and not counted as a refund of the
   assert.deepEqual([after.amountPaid, after.amountRefunded], [AMOUNT, 0])
   const [event] = await eventsOf(payment.id, 'refund.%')
   assert.deepEqual([event?.type, event?.data.refund?.kind], ['refund.successful', 'surplus'])
-  const whole = await refund(reference)
+  const whole = await refund(shop, reference)
   assert.deepEqual(
     [whole.status, whole.body.data.amount],
     [201, AMOUNT],
     'and the payment itself can still be refunded',
   )
-  assert.equal((await ledger(String(first.data.reference))).refunded, AMOUNT)
+  assert.equal((await ledger(shop, String(first.data.reference))).refunded, AMOUNT)
 })
 
 test('a transfer that brought too much can be refunded with its excess', async () => {
@@ -272,8 +258,8 @@ test('a transfer that brought too much can be refunded with its excess', async (
     ({ status }) => status === 'successful',
   )
   assert.equal(payment.amountPaid, AMOUNT + 500)
-  assert.equal((await refund(data.reference, { amount: 500 })).status, 201)
-  assert.equal((await refund(data.reference)).body.data.amount, AMOUNT)
+  assert.equal((await refund(shop, data.reference, { amount: 500 })).status, 201)
+  assert.equal((await refund(shop, data.reference)).body.data.amount, AMOUNT)
 })
 
 /** A payment that was cancelled with a part on each of two accounts. */
@@ -301,15 +287,15 @@ async function cancelledWithParts(reference: string, parts: [number, number]) {
 
 test('parts that came through two attempts go back one by one: too much at once is refused with what can go at once', async () => {
   const { orders } = await cancelledWithParts('in-two-parts', [700_000, 500_000])
-  const both = await refund('in-two-parts', { amount: 1_200_000 })
+  const both = await refund(shop, 'in-two-parts', { amount: 1_200_000 })
   assert.deepEqual([both.status, both.body.code, both.body.refundable], [422, 'refund_exceeds_payment', 700_000])
   assert.match(both.body.detail, /^1200000 of 1200000 NGN .*700000 at most can go back at once/)
 
-  const larger = await refund('in-two-parts')
+  const larger = await refund(shop, 'in-two-parts')
   assert.deepEqual([larger.status, larger.body.data.status, larger.body.data.amount], [201, 'successful', 700_000])
-  const rest = await refund('in-two-parts')
+  const rest = await refund(shop, 'in-two-parts')
   assert.deepEqual([rest.status, rest.body.data.status, rest.body.data.amount], [201, 'successful', 500_000])
-  const nothing = await refund('in-two-parts', { amount: 1 })
+  const nothing = await refund(shop, 'in-two-parts', { amount: 1 })
   assert.deepEqual([nothing.status, nothing.body.refundable], [422, 0])
 
   const { status, amountPaid, amountRefunded } = await shop.payment('in-two-parts')
@@ -323,10 +309,10 @@ test('parts that came through two attempts go back one by one: too much at once 
 })
 
 test('A1: the same refund twice under one key is made once, and answered alike; without a key two are meant by allowDuplicate', async () => {
-  const { reference, id, order } = await paid()
+  const { reference, id, order } = await paid(shop)
   const key = { 'idempotency-key': 'refund-once' }
-  const first = await refund(reference, { amount: 1_000 }, key)
-  const second = await refund(id, { amount: 1_000 }, key)
+  const first = await refund(shop, reference, { amount: 1_000 }, key)
+  const second = await refund(shop, id, { amount: 1_000 }, key)
   assert.deepEqual([first.status, second.status], [201, 201])
   assert.deepEqual(second.body, first.body)
   assert.deepEqual(
@@ -334,46 +320,46 @@ test('A1: the same refund twice under one key is made once, and answered alike; 
     [undefined, 'true'],
     'by whatever name the payment is called',
   )
-  const other = await refund(reference, { amount: 2_000 }, key)
+  const other = await refund(shop, reference, { amount: 2_000 }, key)
   assert.deepEqual([other.status, other.body.code], [422, 'idempotency_key_reused'])
-  assert.equal((await ledger(order)).refunded, 1_000)
+  assert.equal((await ledger(shop, order)).refunded, 1_000)
 
   for (let times = 0; times < 2; times++)
-    assert.equal((await refund(reference, { amount: 1_000, allowDuplicate: true })).status, 201)
+    assert.equal((await refund(shop, reference, { amount: 1_000, allowDuplicate: true })).status, 201)
   assert.equal((await shop.payment(reference)).amountRefunded, 3_000)
-  const { reference: elsewhere } = await paid()
-  const fresh = await refund(elsewhere, { amount: 1_000 }, key)
+  const { reference: elsewhere } = await paid(shop)
+  const fresh = await refund(shop, elsewhere, { amount: 1_000 }, key)
   assert.notEqual(fresh.body.data.id, first.body.data.id, 'a key is of one payment')
 })
 
 test('A3: ten concurrent refunds with one key make one; early repeats get 409', async () => {
-  const { reference, order } = await paid()
+  const { reference, order } = await paid(shop)
   const key = { 'idempotency-key': 'all-at-once' }
-  const all = await Promise.all(Array.from({ length: 10 }, () => refund(reference, { amount: 1_000 }, key)))
+  const all = await Promise.all(Array.from({ length: 10 }, () => refund(shop, reference, { amount: 1_000 }, key)))
   for (const { status, body } of all) assert.ok(status === 201 || body.code === 'idempotency_in_progress', body.code)
   assert.equal(new Set(all.filter(({ status }) => status === 201).map(({ body }) => body.data.id)).size, 1)
-  assert.equal((await ledger(order)).refunded, 1_000)
+  assert.equal((await ledger(shop, order)).refunded, 1_000)
 })
 
 test('A5: a refund whose call died before it was answered is found again by its key, and not made twice', async () => {
-  const { reference, order } = await paid()
+  const { reference, order } = await paid(shop)
   const key = { 'idempotency-key': 'died' }
-  const first = await refund(reference, { amount: 1_000 }, key)
+  const first = await refund(shop, reference, { amount: 1_000 }, key)
   // As the process leaves it that dies between the refund and the answer; and a minute passes.
   await database.rows(sql`
     update idempotent_calls set answer = null, running_until = now() - interval '1 second',
            created_at = created_at - interval '1 minute'
      where merchant_id = ${shop.merchantUuid} and key = 'died'`)
-  const again = await refund(reference, { amount: 1_000 }, key)
+  const again = await refund(shop, reference, { amount: 1_000 }, key)
   assert.deepEqual([again.status, again.body.data.id], [201, first.body.data.id])
   assert.equal((await shop.payment(reference)).amountRefunded, 1_000)
-  assert.equal((await ledger(order)).refunded, 1_000)
+  assert.equal((await ledger(shop, order)).refunded, 1_000)
 })
 
 test('the audit log has one entry for each refund, with its actor', async () => {
-  const { reference } = await paid()
-  const { id } = (await refund(reference, { amount: 1_000 })).body.data
-  assert.equal((await refund(reference, { amount: AMOUNT })).status, 422)
+  const { reference } = await paid(shop)
+  const { id } = (await refund(shop, reference, { amount: 1_000 })).body.data
+  assert.equal((await refund(shop, reference, { amount: AMOUNT })).status, 422)
   const acts = await database.rows(sql`
     select actor, act, subject from audit_log where merchant_id = ${shop.merchantUuid} order by at desc limit 1`)
   const actor = `credential:${shop.headers['client-id']}`
@@ -382,7 +368,7 @@ test('the audit log has one entry for each refund, with its actor', async () => 
 
 test('a slow provider is called by one process only', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
-  const payment = await paid()
+  const payment = await paid(shop)
   await database.rows(sql`
     insert into refunds (place, id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, counted, status, transaction_ids, due_at)
     select place, gen_random_uuid(), payment_id, id, merchant_id, mode, 100, currency, 'surplus', false, 'pending', '{}', now()
@@ -422,7 +408,7 @@ test('a slow provider is called by one process only', async (t) => {
 })
 
 test('a refund that the provider accepted is asked about by the id that it gave', async () => {
-  const payment = await paid()
+  const payment = await paid(shop)
   await database.rows(sql`
     insert into refunds (place, id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, counted, status, transaction_ids, due_at)
     select place, gen_random_uuid(), payment_id, id, merchant_id, mode, 100, currency, 'surplus', false, 'pending', '{}', now()

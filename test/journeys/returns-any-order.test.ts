@@ -3,51 +3,26 @@ import { afterEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Transaction } from '../../src/database/database.ts'
 import { sql } from '../../src/database/sql.ts'
-import { idOf, type PaymentId, placeOf, type RefundId, uuidOf } from '../../src/kernel/ids.ts'
+import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
-import type { PaymentDeps } from '../../src/payments/deps.ts'
-import { reconcileAttempt } from '../../src/payments/refunds/reconcile-attempt.ts'
+import { reconcileReturns } from '../../src/payments/refunds/reconcile-returns.ts'
 import { checkAttempt } from '../../src/payments/settle/settle-attempt.ts'
 import { refundReference } from '../../src/payments/state/refund.ts'
-import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
 import { insertUnmatched, readShares } from '../../src/payments/store/receipts.ts'
 import { leaseRefund } from '../../src/payments/store/refunds.ts'
 import { closeTransfer } from '../../src/payments/transfers/handle-transfer.ts'
-import type { ListedDispute, ListedRefund, ProviderClient, Providers, Receipt } from '../../src/providers/provider.ts'
-import { spreadReversed } from '../../src/providers/spread-reversed.ts'
+import type { Connection, ListedDispute, Receipt } from '../../src/providers/provider.ts'
+import { spreadReturned } from '../../src/providers/spread-returned.ts'
 import { type Shop, startPaying } from '../support/paying.ts'
-import { AMOUNT, assertAudited, loseNotices, type Paid, paid } from '../support/returns.ts'
+import { assertAudited, listedRefund, listingProvider, refund } from '../support/returns.ts'
+import { AMOUNT, loseNotices, type Paid, paid } from '../support/sandbox-payments.ts'
 
 const service = await startPaying()
 const { database, parts } = service
 afterEach(() => assertAudited(database))
-
-/** The service with a provider that answers some calls as a test says. */
-function withProvider(changes: Partial<ProviderClient>): PaymentDeps {
-  const connect: Providers['connect'] = async (...of) => ({ ...(await parts.providers.connect(...of)), ...changes })
-  return { ...parts, providers: { ...parts.providers, connect } }
-}
-
-async function attemptOf(payment: Paid) {
-  const [attempt] = (await findPaymentStateById(database, payment.id as PaymentId))?.attempts ?? []
-  return attempt ?? assert.fail()
-}
-
-async function reconcileWith(payment: Paid, refunds: ListedRefund[], disputes: ListedDispute[] = []) {
-  const listReversals: ProviderClient['listReversals'] = async () => ({ kind: 'reversals', refunds, disputes })
-  return reconcileAttempt(withProvider({ listReversals }), await attemptOf(payment))
-}
+const { attemptOf, pendingRefund, reconcileWith, withProvider } = listingProvider(service)
 
 const naira = (amount: number) => money(amount, 'NGN' as Currency)
-
-const listed = (refundId: string, amount: number, more: Partial<ListedRefund> = {}): ListedRefund => ({
-  refundId,
-  reference: null,
-  amount: naira(amount),
-  status: 'successful',
-  at: new Date(),
-  ...more,
-})
 
 const disputed = (status: ListedDispute['status'], amount = AMOUNT): ListedDispute => ({
   disputeId: 'd-1',
@@ -57,18 +32,6 @@ const disputed = (status: ListedDispute['status'], amount = AMOUNT): ListedDispu
   respondBy: null,
   openedAt: new Date(),
 })
-
-/** A refund of ours that the provider has not answered. */
-async function pendingRefund(payment: Paid, amount: number): Promise<RefundId> {
-  const paymentId = uuidOf(payment.id as PaymentId)
-  const row = await database.row<{ id: string }>(sql`
-    insert into refunds (place, id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, counted, status, due_at)
-    select place, gen_random_uuid(), payment_id, id, merchant_id, mode, ${amount}, currency, 'merchant', true, 'pending', now() + interval '1 day'
-      from attempts where payment_id = ${paymentId} returning id`)
-  await database.rows(sql`
-    update attempts set amount_returned = amount_returned + ${amount} where payment_id = ${paymentId}`)
-  return idOf('refund', (row ?? assert.fail()).id, placeOf(payment.id as PaymentId))
-}
 
 /** The same amount came once more after the payment was paid, and the provider refused to give it back. */
 async function surplusKept(payment: Paid): Promise<void> {
@@ -85,17 +48,15 @@ const moneyOf = async (shop: Shop, payment: Paid) => {
   const { amountPaid, amountRefunded } = await shop.payment(payment.reference)
   return [amountPaid, amountRefunded]
 }
-const refundBy = (shop: Shop, { reference }: Paid, amount: number) =>
-  shop.call('POST', `/payments/v1/payments/${reference}/refunds`, { amount })
 
 test('a refund at the provider leaves room for one of ours that is not answered yet', async () => {
   const shop = await service.addShop()
   const payment = await paid(shop)
   await surplusKept(payment)
   const reference = refundReference(await pendingRefund(payment, AMOUNT))
-  await reconcileWith(payment, [listed('t-1', 300_000)])
-  const ours = listed('t-2', AMOUNT, { reference })
-  assert.equal((await reconcileWith(payment, [listed('t-1', 300_000), ours])).kind, 'reconciled')
+  await reconcileWith(payment, [listedRefund('t-1', 300_000)])
+  const ours = listedRefund('t-2', AMOUNT, { reference })
+  assert.equal((await reconcileWith(payment, [listedRefund('t-1', 300_000), ours])).kind, 'reconciled')
   assert.deepEqual(await moneyOf(shop, payment), [AMOUNT, AMOUNT])
 })
 
@@ -104,9 +65,9 @@ test('a failed refund that is done after all counts as far as the payment has mo
   const payment = await paid(shop)
   await surplusKept(payment)
   const reference = refundReference(await pendingRefund(payment, AMOUNT))
-  await reconcileWith(payment, [listed('t-1', AMOUNT, { reference, status: 'failed' })])
-  assert.equal((await refundBy(shop, payment, AMOUNT)).body.data.status, 'successful')
-  assert.equal((await reconcileWith(payment, [listed('t-1', AMOUNT, { reference })])).kind, 'reconciled')
+  await reconcileWith(payment, [listedRefund('t-1', AMOUNT, { reference, status: 'failed' })])
+  assert.equal((await refund(shop, payment.reference, { amount: AMOUNT })).body.data.status, 'successful')
+  assert.equal((await reconcileWith(payment, [listedRefund('t-1', AMOUNT, { reference })])).kind, 'reconciled')
   assert.deepEqual(await moneyOf(shop, payment), [AMOUNT, AMOUNT])
 })
 
@@ -114,9 +75,9 @@ test('a refund of more than is left at the provider is refused, not an error', a
   const shop = await service.addShop()
   const payment = await paid(shop)
   await surplusKept(payment)
-  assert.equal((await refundBy(shop, payment, 800_000)).status, 201)
-  await reconcileWith(payment, [listed('t-1', 850_000), listed('t-2', 850_000)])
-  const { status, body } = await refundBy(shop, payment, 450_000)
+  assert.equal((await refund(shop, payment.reference, { amount: 800_000 })).status, 201)
+  await reconcileWith(payment, [listedRefund('t-1', 850_000), listedRefund('t-2', 850_000)])
+  const { status, body } = await refund(shop, payment.reference, { amount: 450_000 })
   assert.deepEqual([status, body.code], [422, 'refund_exceeds_payment'])
 })
 
@@ -126,7 +87,7 @@ test('a dispute that is lost again after a refund counts what is left', async ()
   await reconcileWith(payment, [], [disputed('lost')])
   await reconcileWith(payment, [], [disputed('won')])
   await loseNotices(shop)
-  assert.equal((await refundBy(shop, payment, 800_000)).body.data.status, 'successful')
+  assert.equal((await refund(shop, payment.reference, { amount: 800_000 })).body.data.status, 'successful')
   assert.equal((await reconcileWith(payment, [], [disputed('lost')])).kind, 'reconciled')
   assert.deepEqual(await moneyOf(shop, payment), [AMOUNT, AMOUNT])
   assert.match((await shop.payment(payment.reference)).attempts[0].needsReview, /^dispute_lost: /)
@@ -137,7 +98,7 @@ test('a refund that was made before ours was asked for is not taken for ours', a
   const payment = await paid(shop)
   await pendingRefund(payment, 300_000)
   const before = new Date(Date.now() - 3_600_000)
-  await reconcileWith(payment, [listed('t-1', 300_000, { at: before })])
+  await reconcileWith(payment, [listedRefund('t-1', 300_000, { at: before })])
   assert.deepEqual(await moneyOf(shop, payment), [AMOUNT, 300_000])
 })
 
@@ -172,7 +133,7 @@ const receipt = (transactionId: string, returned = 0): Receipt => ({
 test('a refund that is on record is not taken for one of new money, where the provider names one sum for all', async () => {
   const shop = await service.addShop()
   const payment = await paid(shop)
-  assert.equal((await refundBy(shop, payment, 300_000)).body.data.status, 'successful')
+  assert.equal((await refund(shop, payment.reference, { amount: 300_000 })).body.data.status, 'successful')
   const known = await database.row<{ transaction_id: string }>(sql`
     select transaction_id from receipts where payment_id = ${uuidOf(payment.id as PaymentId)}`)
   const second: Receipt = { ...receipt('second', 300_000), returnedIsOfOrder: true }
@@ -393,9 +354,9 @@ test('a refund that was under way when we first saw its money, and that fails, i
   const shop = await service.addShop()
   const payment = await seenWithReturn(shop, 300_000)
   assert.deepEqual(await moneyOf(shop, payment), [AMOUNT, 300_000])
-  await reconcileWith(payment, [listed('t-1', 300_000, { status: 'pending' })])
+  await reconcileWith(payment, [listedRefund('t-1', 300_000, { status: 'pending' })])
   assert.deepEqual(await moneyOf(shop, payment), [AMOUNT, 300_000])
-  await reconcileWith(payment, [listed('t-1', 300_000, { status: 'failed' })])
+  await reconcileWith(payment, [listedRefund('t-1', 300_000, { status: 'failed' })])
   assert.deepEqual(await moneyOf(shop, payment), [AMOUNT, 0])
 })
 
@@ -403,7 +364,7 @@ test('when a full return at first sight fails later, the attempt needs review', 
   const shop = await service.addShop()
   const payment = await seenWithReturn(shop, AMOUNT)
   for (const status of ['pending', 'failed', 'failed'] as const)
-    await reconcileWith(payment, [listed('t-1', AMOUNT, { status })])
+    await reconcileWith(payment, [listedRefund('t-1', AMOUNT, { status })])
   const { status, attempts } = await shop.payment(payment.reference)
   assert.equal(status, 'pending')
   assert.match(attempts[0].needsReview, /^refund_failed: /)

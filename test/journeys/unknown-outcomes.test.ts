@@ -9,35 +9,13 @@ import type { Providers } from '../../src/providers/provider.ts'
 import { startWorker } from '../../src/worker/worker.ts'
 import { type Said, TROUBLES } from '../fakes/upstream.ts'
 import { startBetween } from '../support/between.ts'
-import { eventually, request, type Shop, startPaying } from '../support/paying.ts'
+import { eventually, request, startPaying } from '../support/paying.ts'
 import { type Json, letPass, noticeAbout, notify, recordAt, recordsOf } from '../support/payment-records.ts'
+import { AMOUNT, charge, isPaid, loseNotices, start, TRANSFER, transfer } from '../support/sandbox-payments.ts'
 import { CARD } from '../support/simulator.ts'
 
 const service = await startPaying()
 const { database, parts } = service
-const AMOUNT = 1_250_000
-const TRANSFER = { provider: 'gateway-virtual-bank-account' }
-
-async function start(shop: Shop, changes: Record<string, unknown> = {}) {
-  const { status, body } = await shop.initialize(changes)
-  assert.equal(status, 200, JSON.stringify(body))
-  const payment = await shop.payment(body.data.reference)
-  const attempt = payment.attempts.at(-1)
-  return { payment, attempt, order: attempt.providerReference as string, data: body.data.data }
-}
-
-async function charge(shop: Shop, order: string, card: string = CARD.pays) {
-  const { status, body } = await shop.call('POST', `/sandbox/gateway/charges/${order}`, { card })
-  assert.equal(status, 200, JSON.stringify(body))
-  return body.data
-}
-
-async function transfer(shop: Shop, accountNumber: string, amount: number) {
-  const { status } = await shop.call('POST', '/sandbox/gateway/transfers', { accountNumber, amount })
-  assert.equal(status, 200)
-}
-
-const isPaid = ({ status }: Json) => status === 'successful'
 
 /** The next check is due: so much time passes, and the clock does its work. How long that was, in seconds since the attempt is watched. */
 async function nextCheck(through: typeof parts, payment: Json, number = 1): Promise<number | null> {
@@ -261,7 +239,7 @@ test('B15: an attempt that only waits for the customer blocks nothing: the same 
 
 test('B15: returning ten times, before and after paying, changes nothing; the page shows the current state', async () => {
   const shop = await service.addShop()
-  await shop.call('PUT', '/sandbox/gateway/faults', { seed: 1, lost: 1 })
+  await loseNotices(shop)
   const { payment, attempt, order } = await start(shop)
   const comeBack = () =>
     Promise.all(Array.from({ length: 10 }, () => request(`${service.baseUrl}/return/${attempt.id}`, 'GET')))
@@ -315,11 +293,11 @@ test('B16: cancelling while an attempt waits for the customer ends both; while o
 
 test('B19: a notice that never comes: the money is found by our own check, ten seconds after the attempt was started', async () => {
   const shop = await service.addShop()
-  await shop.call('PUT', '/sandbox/gateway/faults', { seed: 1, lost: 1 })
+  await loseNotices(shop)
   const card = await start(shop)
   const account = await start(shop, TRANSFER)
   await charge(shop, card.order)
-  await transfer(shop, account.data.accountNumber, AMOUNT)
+  await transfer(shop, account.accountNumber, AMOUNT)
   for (const { payment } of [card, account]) {
     assert.equal((await shop.payment(payment.id)).status, 'pending')
     assert.equal(await nextCheck(parts, payment), 10)
@@ -330,8 +308,8 @@ test('B19: a notice that never comes: the money is found by our own check, ten s
 
 test('B19: while the customer may be paying it is asked for after 10 s, 30 s, each minute for 15 minutes, then less often; after the account closed, for a day more', async () => {
   const shop = await service.addShop()
-  await shop.call('PUT', '/sandbox/gateway/faults', { seed: 1, lost: 1 })
-  const { payment, data } = await start(shop, TRANSFER)
+  await loseNotices(shop)
+  const { payment, accountNumber } = await start(shop, TRANSFER)
   const times: number[] = []
   for (;;) {
     const at = await nextCheck(parts, payment)
@@ -350,7 +328,7 @@ test('B19: while the customer may be paying it is asked for after 10 s, 30 s, ea
   assert.deepEqual([attempt.status, attempt.needsReview], ['pending', null], 'nobody paid, and nothing is unknown')
   assert.deepEqual((await recordsOf(database, payment)).eventTypes, ['attempt.started', 'attempt.pending'])
 
-  await transfer(shop, data.accountNumber, AMOUNT)
+  await transfer(shop, accountNumber, AMOUNT)
   await request(`${service.baseUrl}/return/${attempt.id}`, 'GET')
   assert.ok(isPaid(await shop.payment(payment.id)), 'a customer who comes back is always a reason to ask')
 })
@@ -585,7 +563,7 @@ test('B20: while one provider keeps a question waiting, the money of another mer
   const between = await startBetween(t, service)
   const silent = await start(between.shop)
   const shop = await service.addShop()
-  await shop.call('PUT', '/sandbox/gateway/faults', { seed: 1, lost: 1 })
+  await loseNotices(shop)
   const healthy = await start(shop)
   await charge(shop, healthy.order)
   const reached = Promise.withResolvers<void>()

@@ -1,34 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Statement, sql } from '../../src/database/sql.ts'
-import type { AttemptId } from '../../src/kernel/ids.ts'
+import type { Statement } from '../../src/database/sql.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
 import { settleAttempt } from '../../src/payments/settle/settle-attempt.ts'
-import { findAttempt } from '../../src/payments/store/attempts.ts'
 import { insertUnmatched } from '../../src/payments/store/receipts.ts'
-import { eventually, type Shop, startPaying } from '../support/paying.ts'
+import { startPaying } from '../support/paying.ts'
+import { lockAwaited } from '../support/payment-records.ts'
+import { startAttempt } from '../support/sandbox-payments.ts'
 
 const { database, parts, addShop } = await startPaying()
 
-async function start(shop: Shop) {
-  const { body } = await shop.initialize()
-  const payment = await shop.payment(body.data.reference)
-  const attempt = await findAttempt(database, payment.attempts.at(-1).id as AttemptId)
-  return { payment, attempt: attempt ?? assert.fail() }
-}
-
-function lockAwaited() {
-  return eventually(
-    () =>
-      database.row(sql`
-        select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`),
-    (found) => found !== undefined,
-  )
-}
-
 test('money that is recorded as unmatched between the lock and the read of it counts once', async () => {
   const shop = await addShop()
-  const [one, two] = [await start(shop), await start(shop)]
+  const [one, two] = [await startAttempt(database, shop), await startAttempt(database, shop)]
   const amount = money(1_250_000, 'NGN' as Currency)
   const receipts = [{ transactionId: 'in-between', idIsProviders: true as const, amount, at: new Date() }]
   const signal = { source: 'check' as const, outcome: { kind: 'paid' as const, receipts } }
@@ -45,7 +29,7 @@ test('money that is recorded as unmatched between the lock and the read of it co
             await database.transaction((another) => insertUnmatched(another, two.attempt, two.attempt, receipts))
             const rows = await tx.rows<Row>(statement)
             other = settleAttempt(parts, two.attempt, signal)
-            await Promise.race([other, lockAwaited()])
+            await Promise.race([other, lockAwaited(database)])
             return rows
           },
         }),

@@ -5,7 +5,7 @@ import { sql } from '../../src/database/sql.ts'
 import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
 import { signNotice } from '../../src/providers/gateway/simulator/notices.ts'
-import { type PayingService, request, type Shop } from './paying.ts'
+import { eventually, type PayingService, request, type Shop } from './paying.ts'
 import type { Answer } from './service.ts'
 
 export interface PaymentRecords {
@@ -169,4 +169,22 @@ export interface KeptNotice {
 
 export function noticesAbout(database: Database, reference: string): Promise<KeptNotice[]> {
   return database.rows(sql`select says, state, note, times from notices where reference = ${reference} order by id`)
+}
+
+/** Resolves when a connection to this database waits for a lock. */
+export function lockAwaited(database: Database): Promise<unknown> {
+  return eventually(
+    () =>
+      database.row(sql`
+        select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`),
+    (found) => found !== undefined,
+  )
+}
+
+/** Every notice about an order, once there are exactly so many and all of them have been worked off. */
+export function workedOff(database: Database, order: string, count: number): Promise<KeptNotice[]> {
+  return eventually(
+    () => noticesAbout(database, order),
+    (notices) => notices.length === count && notices.every(({ state }) => state !== 'waiting'),
+  )
 }

@@ -1,38 +1,20 @@
 import assert from 'node:assert/strict'
 import type { Database } from '../../src/database/database.ts'
 import { sql } from '../../src/database/sql.ts'
-import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
+import { idOf, type PaymentId, placeOf, type RefundId, uuidOf } from '../../src/kernel/ids.ts'
+import { type Currency, money } from '../../src/kernel/money.ts'
+import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
+import { reconcileReturns } from '../../src/payments/refunds/reconcile-returns.ts'
+import type { Attempt } from '../../src/payments/state/attempt.ts'
 import { audit } from '../../src/payments/state/audit.ts'
 import { recordsAfter } from '../../src/payments/store/audit-records.ts'
-import { eventually, type Shop } from './paying.ts'
-import { CARD } from './simulator.ts'
+import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
+import type { Connection, ListedDispute, ListedRefund, Providers } from '../../src/providers/provider.ts'
+import { eventually, type PayingService, type Shop } from './paying.ts'
+import { ledger, type Paid } from './sandbox-payments.ts'
+import type { Answer } from './service.ts'
 
-export const AMOUNT = 1_250_000
 export const DAY = 86_400
-
-export interface Paid {
-  id: string
-  reference: string
-  /** Our reference at the provider. */
-  order: string
-}
-
-/** Creates a card payment and waits until it is successful. */
-export async function paid(shop: Shop, changes: Record<string, unknown> = {}): Promise<Paid> {
-  const { data } = (await shop.initialize({ amount: AMOUNT, ...changes })).body
-  const order = String(data.data.reference)
-  await shop.call('POST', `/sandbox/gateway/charges/${order}`, { card: CARD.pays })
-  const payment = await eventually(
-    () => shop.payment(data.reference),
-    ({ status }) => status === 'successful',
-  )
-  return { id: payment.id, reference: payment.reference, order }
-}
-
-/** Drops the provider's notices from now on. */
-export async function loseNotices(shop: Shop): Promise<void> {
-  await shop.call('PUT', '/sandbox/gateway/faults', { seed: 1, lost: 1 })
-}
 
 export async function atProvider(shop: Shop, path: string, body: object, status = 201) {
   const answer = await shop.call('POST', `/sandbox/gateway${path}`, body)
@@ -42,7 +24,17 @@ export async function atProvider(shop: Shop, path: string, body: object, status 
 
 /** The returned amount in the provider's record. */
 export async function givenBack(shop: Shop, { order }: Paid): Promise<number> {
-  return (await shop.call('GET', `/sandbox/gateway/ledger?reference=${order}`)).body.data.refunded
+  return (await ledger(shop, order)).refunded
+}
+
+/** The merchant asks for a refund. `payment`: any of its names. */
+export function refund(
+  shop: Shop,
+  payment: string,
+  body: unknown = {},
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  return shop.call('POST', `/payments/v1/payments/${payment}/refunds`, body, headers)
 }
 
 export interface Told {
@@ -73,4 +65,49 @@ export async function assertAudited(database: Database): Promise<void> {
     records.flatMap((each) => audit(each)),
     [],
   )
+}
+
+/** What a test does with a provider that lists refunds and disputes as the test says. */
+export function listingProvider({ database, parts }: Pick<PayingService, 'database' | 'parts'>) {
+  async function attemptOf(payment: Paid): Promise<Attempt> {
+    const state = await findPaymentStateById(database, payment.id as PaymentId)
+    return state?.attempts[0] ?? assert.fail()
+  }
+
+  /** The service with a provider that answers some calls so. */
+  function withProvider(changes: Partial<Connection>): PaymentDependencies {
+    const connect: Providers['connect'] = async (...of) => ({ ...(await parts.providers.connect(...of)), ...changes })
+    return { ...parts, providers: { ...parts.providers, connect } }
+  }
+
+  async function reconcileWith(payment: Paid, refunds: ListedRefund[] = [], disputes: ListedDispute[] = []) {
+    const listReturns: Connection['listReturns'] = async () => ({ kind: 'returns', refunds, disputes })
+    return reconcileReturns(withProvider({ listReturns }), await attemptOf(payment))
+  }
+
+  /** A refund of ours that the provider has not answered. */
+  async function pendingRefund(payment: Paid, amount: number): Promise<RefundId> {
+    const paymentId = uuidOf(payment.id as PaymentId)
+    const row = await database.row<{ id: string }>(sql`
+      insert into refunds (place, id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, counted, status, due_at)
+      select place, gen_random_uuid(), payment_id, id, merchant_id, mode, ${amount}, currency, 'merchant', true, 'pending', now() + interval '1 day'
+        from attempts where payment_id = ${paymentId} returning id`)
+    await database.rows(sql`
+      update attempts set amount_returned = amount_returned + ${amount} where payment_id = ${paymentId}`)
+    return idOf('refund', (row ?? assert.fail()).id, placeOf(payment.id as PaymentId))
+  }
+
+  return { attemptOf, withProvider, reconcileWith, pendingRefund }
+}
+
+export function listedRefund(refundId: string, amount: number, more: Partial<ListedRefund> = {}): ListedRefund {
+  return {
+    ...{ refundId, reference: null, amount: money(amount, 'NGN' as Currency), status: 'successful', at: new Date() },
+    ...more,
+  }
+}
+
+/** Of the events about refunds and disputes. */
+export async function typesTold(database: Database, payment: Pick<Paid, 'id'>): Promise<string[]> {
+  return (await toldOf(database, payment)).map(({ type }) => type)
 }
