@@ -15,6 +15,7 @@ import { readStatus, type Status } from '../src/status/read-status.ts'
 import { dashboard, metricsPage } from './monitoring/generate.ts'
 import { startListener } from './support/listener.ts'
 import { eventually, request, startPaying } from './support/paying.ts'
+import { charge } from './support/sandbox-payments.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
@@ -28,7 +29,7 @@ const { addShop, baseUrl, database } = await startPaying({ deliver: true, worker
 const shop = await addShop()
 const listener = await startListener()
 const { body } = await shop.initialize({ webhook: listener.url })
-await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card: '4084 0840 8408 4081' })
+await charge(shop, body.data.data.reference)
 await listener.hears(1)
 const metrics = await eventually(
   async () => String((await request(`${baseUrl}/metrics`, 'GET')).body),

@@ -4,6 +4,7 @@ import { sql } from '../../src/database/sql.ts'
 import type { MerchantId } from '../../src/kernel/ids.ts'
 import { createCredential } from '../../src/merchants/manage-merchants.ts'
 import { eventually, request, startPaying } from '../support/paying.ts'
+import { charge, isPaid } from '../support/sandbox-payments.ts'
 import { CARD } from '../support/simulator.ts'
 
 const service = await startPaying()
@@ -17,11 +18,8 @@ test('the audit log names the credential behind every change through the API, no
     request(`${baseUrl}/payments/v1/${path}`, method, headers, body)
 
   const { data } = (await shop.initialize()).body
-  await shop.call('POST', `/sandbox/gateway/charges/${data.data.reference}`, { card: CARD.pays, save: true })
-  await eventually(
-    () => shop.payment(data.reference),
-    ({ status }) => status === 'successful',
-  )
+  await charge(shop, data.data.reference, CARD.pays, { save: true })
+  await eventually(() => shop.payment(data.reference), isPaid)
   const refund = await by(second, 'POST', `payments/${data.reference}/refunds`, { amount: 1_000 })
   const endpoint = await by(shop.headers, 'POST', 'webhook-endpoints', { url: 'http://127.0.0.1:9/' })
   await by(second, 'DELETE', `webhook-endpoints/${endpoint.body.data.id}`)

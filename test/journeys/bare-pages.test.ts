@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Shop, startPaying } from '../support/paying.ts'
+import { charge } from '../support/sandbox-payments.ts'
 import { CARD } from '../support/simulator.ts'
 import { newVisitor, type Visitor } from '../support/visitor.ts'
 
@@ -107,7 +108,7 @@ test('a stranger with a guessed reference cannot use up the attempts of the cust
 async function beDeclined(shop: Shop, id: string, visitor: Visitor): Promise<void> {
   await payByCard(visitor)
   const attempt = (await shop.payment(id)).attempts.at(-1)
-  await shop.call('POST', `/sandbox/gateway/charges/${attempt.providerReference}`, { card: CARD.declined })
+  await charge(shop, attempt.providerReference, CARD.declined)
   await visitor.go(`${baseUrl}/return/${attempt.id}`)
 }
 

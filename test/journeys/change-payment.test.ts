@@ -20,7 +20,7 @@ import { startBetween } from '../support/between.ts'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 import { lockAwaited, recordsOf } from '../support/payment-records.ts'
-import { charge, loseNotices, start, startAttempt } from '../support/sandbox-payments.ts'
+import { charge, isPaid, loseNotices, startAttempt } from '../support/sandbox-payments.ts'
 
 // A change locks the payment, reads it, decides, and writes. What can happen at the same moment, and in between?
 
@@ -39,7 +39,7 @@ async function pass({ method, path, headers, body }: Asked) {
 
 test('an answer "pending" that is older than the success does not undo it', async (t) => {
   const between = await startBetween(t, service)
-  const { payment, attempt } = await start(between.shop)
+  const { payment, attempt } = await startAttempt(database, between.shop)
   between.meanwhile = async (asked) => {
     between.meanwhile = undefined
     const pending = await pass(asked)
@@ -196,10 +196,7 @@ test('a commit whose answer is lost: the caller is told to try again, and the ne
   } finally {
     await cut.close()
   }
-  const committed = await eventually(
-    () => shop.payment(payment.id),
-    ({ status }) => status === 'successful',
-  )
+  const committed = await eventually(() => shop.payment(payment.id), isPaid)
   await settle(attempt, 'answer-lost')
   const { sequence } = (await findPaymentStateById(database, attempt.paymentId))?.payment ?? assert.fail()
   const { eventTypes } = await recordsOf(database, payment)

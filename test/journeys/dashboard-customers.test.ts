@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql, statementOf } from '../../src/database/sql.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
-import type { Role } from '../../src/members/permissions.ts'
 import { processWaitingNotices } from '../../src/payments/settle/receive-notice.ts'
 import { audit } from '../../src/payments/state/audit.ts'
 import { recordsAfter } from '../../src/payments/store/audit-records.ts'
 import { deleteClosedPayments } from '../../src/payments/store/delete-old.ts'
-import { addMember, type DashboardBrowser, signedInBrowser } from '../support/dashboard.ts'
+import { addMember, browserAs, signedInBrowser } from '../support/dashboard.ts'
 import { startListener } from '../support/listener.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 import { placedTables } from '../support/place-rule.ts'
+import { isPaid } from '../support/sandbox-payments.ts'
 import { CARD } from '../support/simulator.ts'
 
 const service = await startPaying({ deliver: true })
@@ -19,11 +19,7 @@ const shop = await service.addShop()
 const { merchantId } = shop
 const base = `/merchants/${merchantId}/sandbox`
 
-async function browserOf(role: Role): Promise<DashboardBrowser> {
-  const { id } = await addMember(database, { role, merchantId })
-  return signedInBrowser(app, database, id, { origin: baseUrl })
-}
-const owner = await browserOf('owner')
+const owner = await browserAs(service, 'owner', merchantId)
 
 const NAME = 'Zéphyrine "Zee" Quill'
 const PHONE = '+234 801 555 0199'
@@ -233,7 +229,7 @@ test('an erased customer leaves no trace in any column; amounts, references and 
 
   const path = `${base}/customers/${encodeURIComponent(EMAIL)}/erase`
   for (const role of ['developer', 'support', 'viewer'] as const)
-    assert.equal((await (await browserOf(role)).call('POST', path)).status, 403, role)
+    assert.equal((await (await browserAs(service, role, merchantId)).call('POST', path)).status, 403, role)
   assert.deepEqual((await owner.call('POST', path)).body.data, { payments: 2, isComplete: true })
   assert.deepEqual(await traces(), [])
   const sealedLater = await database.rows(sql`
@@ -319,10 +315,7 @@ test('notices that come after the erasure store neither a card nor what they say
   assert.deepEqual(erased.body.data, { payments: 1, isComplete: true })
   const charge = `/sandbox/gateway/charges/${body.data.data.reference}`
   await shop.call('POST', charge, { card: CARD.pays, save: true })
-  const { id, attempts } = await eventually(
-    () => shop.payment('late-1'),
-    ({ status }) => status === 'successful',
-  )
+  const { id, attempts } = await eventually(() => shop.payment('late-1'), isPaid)
   const refund = { reference: attempts[0].providerReference, amount: 1_000 }
   assert.equal((await shop.call('POST', '/sandbox/gateway/refunds', refund)).status, 201)
   await eventually(

@@ -3,33 +3,25 @@ import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
 import { foldRollups } from '../../src/payments/upkeep/fold-rollups.ts'
-import { addMember, signedInBrowser } from '../support/dashboard.ts'
-import { eventually, startPaying } from '../support/paying.ts'
+import { browserAs } from '../support/dashboard.ts'
+import { startPaying } from '../support/paying.ts'
+import { payByCard } from '../support/sandbox-payments.ts'
+import { CARD } from '../support/simulator.ts'
 
 const service = await startPaying()
-const { app, database, baseUrl } = service
+const { database } = service
 const shop = await service.addShop()
 const { merchantId } = shop
-const { id } = await addMember(database, { role: 'viewer', merchantId })
-const viewer = await signedInBrowser(app, database, id, { origin: baseUrl })
+const viewer = await browserAs(service, 'viewer', merchantId)
 const base = `/merchants/${merchantId}/sandbox`
 const TODAY = new Date().toISOString().slice(0, 10)
 const WEEK_AGO = new Date(Date.now() - 6 * 86_400_000).toISOString().slice(0, 10)
 const TOMORROW = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)
 
-async function charge(changes: Record<string, unknown>, card: string, ends: string): Promise<void> {
-  const { body } = await shop.initialize(changes)
-  await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card })
-  await eventually(
-    () => shop.payment(body.data.reference),
-    ({ status, attempts }) => status === ends || attempts[0].status === ends,
-  )
-}
-const [PAID, NO_FUNDS] = ['4084 0840 8408 4081', '4000 0000 0000 9995']
-await charge({ amount: 250_000 }, PAID, 'successful')
-await charge({ amount: 50_000, reference: 'LATER-1' }, PAID, 'successful')
-await charge({ amount: 100_000 }, NO_FUNDS, 'failed')
-await charge({ amount: 900, currency: 'GHS', country: 'GH' }, PAID, 'successful')
+await payByCard(shop, { amount: 250_000 })
+await payByCard(shop, { amount: 50_000, reference: 'LATER-1' })
+await payByCard(shop, { amount: 100_000 }, CARD.insufficientFunds, 'failed')
+await payByCard(shop, { amount: 900, currency: 'GHS', country: 'GH' })
 await shop.call('POST', '/payments/v1/checkouts', {
   ...{ amount: 300, country: 'NG', reference: 'GONE-1', user: { email: 'bola@example.com' } },
 })

@@ -2,50 +2,26 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { type DeliveryId, uuidOf } from '../../src/kernel/ids.ts'
-import type { Role } from '../../src/members/permissions.ts'
-import { addMember, type DashboardBrowser, signedInBrowser } from '../support/dashboard.ts'
+import { browserAs, type DashboardBrowser } from '../support/dashboard.ts'
 import { closedPort, startListener, takes } from '../support/listener.ts'
 import { eventually, startPaying } from '../support/paying.ts'
+import { payByCard, start, TRANSFER } from '../support/sandbox-payments.ts'
+import { CARD } from '../support/simulator.ts'
 
 const service = await startPaying({ deliver: true })
-const { app, database, baseUrl } = service
+const { database } = service
 const shop = await service.addShop()
 const other = await service.addShop('Other shop')
 const { merchantId } = shop
 
-async function browserOf(role: Role): Promise<DashboardBrowser> {
-  const { id } = await addMember(database, { role, merchantId })
-  return signedInBrowser(app, database, id, { origin: baseUrl })
-}
-const owner = await browserOf('owner')
+const owner = await browserAs(service, 'owner', merchantId)
 const base = `/merchants/${merchantId}/sandbox`
 
-async function start(changes: Record<string, unknown>) {
-  const { status, body } = await shop.initialize(changes)
-  assert.equal(status, 200, JSON.stringify(body))
-  const { reference, data } = body.data
-  return { attempt: String(reference), order: String(data.reference), account: String(data.accountNumber) }
-}
-
-/** A card payment that has ended as the card says. */
-async function charge(changes: Record<string, unknown>, card: string, ends: string) {
-  const started = await start(changes)
-  await shop.call('POST', `/sandbox/gateway/charges/${started.order}`, { card, save: changes.saveCard === true })
-  const payment = await eventually(
-    () => shop.payment(started.attempt),
-    ({ status, attempts }) => status === ends || attempts[0].status === ends,
-  )
-  return { ...started, payment }
-}
-
 const hook = await startListener(takes.well)
-const paid = await charge(
-  { reference: 'PAID-1', user: { email: 'Ada@Example.com', id: 'u1', name: 'Ada' }, saveCard: true, webhook: hook.url },
-  '4084 0840 8408 4081',
-  'successful',
-)
-const failed = await charge({ reference: 'FAILED-1', amount: 70_000 }, '4000 0000 0000 9995', 'failed')
-const transfer = await start({ reference: 'TRANSFER-1', provider: 'gateway-virtual-bank-account' })
+const ada = { email: 'Ada@Example.com', id: 'u1', name: 'Ada' }
+const paid = await payByCard(shop, { reference: 'PAID-1', user: ada, saveCard: true, webhook: hook.url })
+const failed = await payByCard(shop, { reference: 'FAILED-1', amount: 70_000 }, CARD.insufficientFunds, 'failed')
+const transfer = await start(shop, { ...TRANSFER, reference: 'TRANSFER-1' })
 const gone = await shop.call('POST', '/payments/v1/checkouts', {
   ...{ amount: 300, country: 'NG', reference: 'GONE-1', user: { email: 'bola@example.com' } },
   webhook: `${await closedPort()}/hook`,
@@ -79,7 +55,7 @@ test('one search box finds a payment by everything that names it', async () => {
     ['  PAID-1 ', ['PAID-1']],
     [id, ['PAID-1']],
     [attempts[0].id, ['PAID-1']],
-    [paid.attempt, ['PAID-1']],
+    [paid.attempt.reference, ['PAID-1']],
     [paid.order, ['PAID-1']],
     [attempts[0].providerReference, ['PAID-1']],
     [receipt?.transaction_id ?? '', ['PAID-1']],
@@ -87,7 +63,7 @@ test('one search box finds a payment by everything that names it', async () => {
     ['ADA@example.com', ['TRANSFER-1', 'FAILED-1', 'PAID-1']],
     ['4081', ['PAID-1']],
     ['insufficient_funds', ['FAILED-1']],
-    [transfer.account, ['TRANSFER-1']],
+    [transfer.accountNumber, ['TRANSFER-1']],
     ['nothing', []],
     ['nobody@example.com', []],
   ]
@@ -239,7 +215,7 @@ test('one payment: as in the API, with timeline and deliveries, and actions that
 test('refunds: support up to the limit of one payment, others above it with a step-up in live mode', async () => {
   const limit = `/merchants/${merchantId}/refund-limit`
   assert.equal((await owner.call('PUT', limit, { refundLimit: 1_000 })).status, 200)
-  const support = await browserOf('support')
+  const support = await browserAs(service, 'support', merchantId)
   assert.equal((await support.call('GET', limit)).body.data.refundLimit, 1_000)
   const path = `${base}/payments/PAID-1/refunds`
   const refund = (browser: DashboardBrowser, body: unknown, key: string) =>
@@ -252,8 +228,8 @@ test('refunds: support up to the limit of one payment, others above it with a st
   const rest = 1_000 - first?.body.data.amount
   const both = await Promise.all([support, owner].map((each, index) => refund(each, { amount: rest }, `c${index}`)))
   assert.deepEqual(both.map(({ status }) => status).sort(), [201, 409], 'two members make one refund')
-  assert.equal((await refund(await browserOf('developer'), { amount: 1 }, 'd')).status, 403)
-  assert.equal((await refund(await browserOf('admin'), { amount: 5_000 }, 'e')).status, 201)
+  assert.equal((await refund(await browserAs(service, 'developer', merchantId), { amount: 1 }, 'd')).status, 403)
+  assert.equal((await refund(await browserAs(service, 'admin', merchantId), { amount: 5_000 }, 'e')).status, 201)
 
   assert.equal((await owner.call('PUT', limit, { refundLimit: 600_000 })).status, 200)
   await database.rows(sql`update payments set currency = 'XOF' where id = ${uuidOf(paid.payment.id)}`)

@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
-import type { Role } from '../../src/members/permissions.ts'
 import { expirePayments } from '../../src/payments/settle/expire-payments.ts'
 import { settleAttempt } from '../../src/payments/settle/settle-attempt.ts'
 import { audit } from '../../src/payments/state/audit.ts'
@@ -14,7 +13,7 @@ import { findPaymentStateById } from '../../src/payments/store/payment-states.ts
 import { listUnmatchedReceipts } from '../../src/payments/store/receipts.ts'
 import { auditProvider } from '../../src/reconciliation/audit-provider.ts'
 import { repairDifference } from '../../src/reconciliation/repair-difference.ts'
-import { addMember, type DashboardBrowser, signedInBrowser } from '../support/dashboard.ts'
+import { browserAs, type DashboardBrowser } from '../support/dashboard.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 import {
   letPass,
@@ -25,23 +24,21 @@ import {
   payElsewhere,
   recordsOf,
 } from '../support/payment-records.ts'
+import { charge, isPaid, start, TRANSFER, transfer } from '../support/sandbox-payments.ts'
 import type { Answer } from '../support/service.ts'
-import { CARD } from '../support/simulator.ts'
 
 const service = await startPaying()
-const { app, database, parts, baseUrl } = service
+const { database, parts } = service
 const shop = await service.addShop()
 const { merchantId } = shop
 const base = `/merchants/${merchantId}/sandbox`
 const SCOPE = { place: shop.place, merchantId, mode: 'sandbox' as const, provider: 'gateway', keysVersion: 0 }
 const AMOUNT = 10_000
-const TRANSFER = { provider: 'gateway-virtual-bank-account', amount: AMOUNT }
 
-async function browserOf(role: Role): Promise<DashboardBrowser> {
-  const { id } = await addMember(database, { role, merchantId })
-  return signedInBrowser(app, database, id, { origin: baseUrl })
-}
-const [owner, support] = [await browserOf('owner'), await browserOf('support')]
+const [owner, support] = [
+  await browserAs(service, 'owner', merchantId),
+  await browserAs(service, 'support', merchantId),
+]
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are read as the test wants them
 type Json = any
@@ -51,18 +48,11 @@ const openOf = async (reference: string) => (await open()).find((each) => each.p
 const act = (browser: DashboardBrowser, { id, amount }: Json, how: string, body: object): Promise<Answer> =>
   browser.call('POST', `${base}/transfers/${id}/${how}`, { amount, ...body })
 
-async function start(reference: string, changes: Record<string, unknown> = {}) {
-  const { status, body } = await shop.initialize({ ...TRANSFER, reference, ...changes })
-  assert.equal(status, 200, JSON.stringify(body))
-  const { payment, accountNumber } = {
-    payment: await shop.payment(reference),
-    accountNumber: body.data.data.accountNumber,
-  }
-  return { payment, accountNumber, order: payment.attempts.at(-1).providerReference as string }
-}
+const begin = (reference: string, changes: object = {}) =>
+  start(shop, { ...TRANSFER, amount: AMOUNT, reference, ...changes })
 
 async function pay(reference: string, accountNumber: string, amount: number, isSo: (payment: Json) => boolean) {
-  await shop.call('POST', '/sandbox/gateway/transfers', { accountNumber, amount })
+  await transfer(shop, accountNumber, amount)
   return eventually(() => shop.payment(reference), isSo)
 }
 
@@ -96,10 +86,8 @@ async function assertAuditIsClean(): Promise<void> {
   assert.deepEqual(found, [])
 }
 
-const isPaid = ({ status }: Json) => status === 'successful'
-
 test('unmatched money is matched with a payment, which it pays by the normal path, once', async () => {
-  const { payment } = await start('match-1')
+  const { payment } = await begin('match-1')
   const money = await unmatchedMoney(AMOUNT)
   assert.deepEqual([money.kind, money.amount, money.payment, money.provider], ['unmatched', AMOUNT, null, 'gateway'])
   const wrong = await owner.call('POST', `${base}/transfers/${money.id}/match`, { amount: 1, payment: 'match-1' })
@@ -144,7 +132,7 @@ test('money is matched with a payment that has ended or was never started: in pa
 })
 
 test('money is matched only if the provider confirms it: a notice alone pays nothing', async () => {
-  await start('match-4')
+  await begin('match-4')
   const madeUp = await madeUpMoney(AMOUNT)
   const refused = await act(owner, madeUp, 'match', { payment: 'match-4' })
   assert.deepEqual([refused.status, /does not know the transaction/.test(refused.body.detail)], [409, true])
@@ -167,7 +155,7 @@ test('money is matched only if the provider confirms it: a notice alone pays not
 test('money in another currency, and money for a paid payment, are not matched', async () => {
   const money = await unmatchedMoney(700)
   assert.match((await act(owner, money, 'match', { payment: 'match-1' })).body.detail, /is paid already/)
-  await start('match-3')
+  await begin('match-3')
   await database.rows(sql`update receipts set currency = 'GHS' where transaction_id = ${money.transactionId}`)
   assert.match((await act(owner, money, 'match', { payment: 'match-3' })).body.detail, /in GHS, the payment in NGN/)
   assert.equal((await act(owner, money, 'return', { byHand: false, note: 'x' })).status, 409, 'no order to refund')
@@ -177,7 +165,7 @@ test('money in another currency, and money for a paid payment, are not matched',
 })
 
 test('two people at once make one result', async () => {
-  await Promise.all([start('race-1'), start('race-2')])
+  await Promise.all([begin('race-1'), begin('race-2')])
   const money = await unmatchedMoney(AMOUNT)
   const answers = await Promise.all([
     act(owner, money, 'match', { payment: 'race-1' }),
@@ -187,7 +175,7 @@ test('two people at once make one result', async () => {
   ])
   assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409, 409, 409])
 
-  const { accountNumber } = await start('race-3')
+  const { accountNumber } = await begin('race-3')
   await pay('race-3', accountNumber, AMOUNT + 500, isPaid)
   const overpaid = await openOf('race-3')
   const returns = await Promise.all(
@@ -201,14 +189,14 @@ test('two people at once make one result', async () => {
 })
 
 test('overpaid and underpaid money goes back through the provider', async () => {
-  const over = await start('over-1')
+  const over = await begin('over-1')
   await pay('over-1', over.accountNumber, AMOUNT + 300, isPaid)
   const overpaid = await openOf('over-1')
   assert.deepEqual([overpaid.kind, overpaid.amount, overpaid.received], ['overpaid', 300, AMOUNT + 300])
   assert.equal((await act(owner, overpaid, 'return', { byHand: false, note: 'too much' })).body.data.state, 'returned')
   assert.equal((await shop.payment('over-1')).amountRefunded, 300)
 
-  const under = await start('under-1')
+  const under = await begin('under-1')
   await pay('under-1', under.accountNumber, 2_500, ({ amountPaid }) => amountPaid === 2_500)
   const underpaid = await openOf('under-1')
   const early = await act(owner, underpaid, 'return', { byHand: false, note: 'gone' })
@@ -220,7 +208,7 @@ test('overpaid and underpaid money goes back through the provider', async () => 
 })
 
 test('money that was returned by hand cannot be refunded as well', async () => {
-  const { accountNumber } = await start('hand-1')
+  const { accountNumber } = await begin('hand-1')
   await pay('hand-1', accountNumber, AMOUNT + 400, isPaid)
   const overpaid = await openOf('hand-1')
   assert.equal((await act(owner, overpaid, 'return', { byHand: true })).status, 400, 'a note says how')
@@ -233,13 +221,13 @@ test('money that was returned by hand cannot be refunded as well', async () => {
 })
 
 test('money that was returned by hand does not pay, and is not refunded when another attempt pays', async () => {
-  const { payment, accountNumber } = await start('hand-2')
+  const { payment, accountNumber } = await begin('hand-2')
   await pay('hand-2', accountNumber, 4_000, ({ amountPaid }) => amountPaid === 4_000)
   assert.equal((await act(owner, await openOf('hand-2'), 'return', { byHand: true, note: 'In cash.' })).status, 200)
   const { status, amountRefunded } = await pay('hand-2', accountNumber, 6_000, (each) => each.amountPaid === AMOUNT)
   assert.deepEqual([status, amountRefunded], ['pending', 4_000])
-  const card = await start('hand-2', { provider: 'gateway' })
-  await shop.call('POST', `/sandbox/gateway/charges/${card.order}`, { card: CARD.pays })
+  const card = await begin('hand-2', { provider: 'gateway' })
+  await charge(shop, card.order)
   await eventually(() => shop.payment('hand-2'), isPaid)
   const refunds = (await recordsOf(database, payment)).refunds.map(({ amount, kind }) => `${amount} ${kind}`)
   assert.deepEqual(refunds.sort(), ['4000 provider', '6000 surplus'])
@@ -247,7 +235,7 @@ test('money that was returned by hand does not pay, and is not refunded when ano
 })
 
 test('unmatched money that was returned by hand does not pay when the provider names its order later', async () => {
-  const { payment } = await start('hand-4')
+  const { payment } = await begin('hand-4')
   const money = await madeUpMoney(AMOUNT)
   assert.equal((await act(owner, money, 'return', { byHand: true, note: 'By bank.' })).status, 200)
   const [attempt] = (await findPaymentStateById(database, payment.id))?.attempts ?? []
@@ -264,7 +252,7 @@ test('unmatched money that was returned by hand does not pay when the provider n
 })
 
 test('a return by hand in the provider’s dashboard is one refund', async () => {
-  const { payment, accountNumber, order } = await start('hand-3')
+  const { payment, accountNumber, order } = await begin('hand-3')
   await pay('hand-3', accountNumber, AMOUNT + 400, isPaid)
   assert.equal((await act(owner, await openOf('hand-3'), 'return', { byHand: true, note: 'At theirs.' })).status, 200)
   await shop.call('POST', '/sandbox/gateway/refunds', { reference: order, amount: 400 })
@@ -276,9 +264,9 @@ test('a return by hand in the provider’s dashboard is one refund', async () =>
 })
 
 test('a surplus whose refund failed is on the list, and is sent back again', async () => {
-  const { payment, accountNumber } = await start('surplus-1')
-  const card = await start('surplus-1', { provider: 'gateway' })
-  await shop.call('POST', `/sandbox/gateway/charges/${card.order}`, { card: CARD.pays })
+  const { payment, accountNumber } = await begin('surplus-1')
+  const card = await begin('surplus-1', { provider: 'gateway' })
+  await charge(shop, card.order)
   await eventually(() => shop.payment('surplus-1'), isPaid)
   await pay('surplus-1', accountNumber, AMOUNT, ({ attempts }) => attempts[0].status === 'surplus')
   assert.equal(await openOf('surplus-1'), undefined, 'its refund is under way')
@@ -295,7 +283,7 @@ test('a surplus whose refund failed is on the list, and is sent back again', asy
 })
 
 test('a note closes a line until more money comes', async () => {
-  const { payment, accountNumber } = await start('note-1')
+  const { payment, accountNumber } = await begin('note-1')
   await pay('note-1', accountNumber, 1_000, ({ amountPaid }) => amountPaid === 1_000)
   await letPass(database, payment, 90_000)
   await expirePayments(parts, 10)
@@ -307,11 +295,11 @@ test('a note closes a line until more money comes', async () => {
 })
 
 test('every line is on one page; roles and the limit of support are respected', async () => {
-  const { accountNumber } = await start('page-1')
+  const { accountNumber } = await begin('page-1')
   await pay('page-1', accountNumber, 100, ({ amountPaid }) => amountPaid === 100)
   await shop.call('POST', '/payments/v1/payments/page-1/cancel')
   // The older of two late payments was paid after the newer one.
-  const [older, newer] = [await start('page-2'), await start('page-3')]
+  const [older, newer] = [await begin('page-2'), await begin('page-3')]
   for (const { payment, accountNumber: number } of [newer, older]) {
     await shop.call('POST', `/payments/v1/payments/${payment.reference}/cancel`)
     await pay(payment.reference, number, AMOUNT, isPaid)
@@ -335,7 +323,7 @@ test('every line is on one page; roles and the limit of support are respected', 
     assert.equal((await act(support, money, how, body)).status, 403, how)
   // Several small returns of one payment at once do not get around the limit.
   await database.rows(sql`update merchants set refund_limit = 1000 where id = ${shop.merchantUuid}`)
-  const limited = await start('limit-1')
+  const limited = await begin('limit-1')
   await pay('limit-1', limited.accountNumber, AMOUNT + 600, isPaid)
   const overpaid = await openOf('limit-1')
   const returns = await Promise.all([
@@ -344,13 +332,13 @@ test('every line is on one page; roles and the limit of support are respected', 
   ])
   assert.equal(returns.filter(({ status }) => status < 300).length, 1)
   await database.rows(sql`update merchants set refund_limit = 5000000 where id = ${shop.merchantUuid}`)
-  const viewer = await browserOf('viewer')
+  const viewer = await browserAs(service, 'viewer', merchantId)
   assert.equal((await act(viewer, money, 'note', { note: 'x' })).status, 403)
   assert.equal((await act(support, money, 'note', { note: '<b>x</b>' })).status, 200, 'a note moves no money')
 })
 
 test('a payment that needs a review is marked as reviewed, with a note, once', async () => {
-  const { payment } = await start('review-1')
+  const { payment } = await begin('review-1')
   const path = `${base}/payments/${payment.id}`
   assert.equal((await owner.call('POST', `${path}/review`, { note: 'nothing to do' })).status, 409)
   await database.rows(sql`
@@ -370,7 +358,7 @@ test('a payment that needs a review is marked as reviewed, with a note, once', a
 })
 
 test('money that a restored database does not know is checked, or listed as unmatched', async () => {
-  const { payment } = await start('restored-1')
+  const { payment } = await begin('restored-1')
   const attempt = await database.row<{ order_reference: string }>(sql`
     update attempts set next_check_at = null where payment_id = ${uuidOf(payment.id as PaymentId)} returning order_reference`)
   const listedAs = (transactionId: string, reference: string | null) => ({
@@ -407,7 +395,7 @@ test('unknown money is open without what the provider has given back of it', asy
     await repair(transactionId, returned)
     assert.equal((await lineOf(transactionId)).amount, 4_000)
   }
-  await start('restored-2', { amount: 7_000 })
+  await begin('restored-2', { amount: 7_000 })
   const matched = await act(owner, await lineOf(transactionId), 'match', { payment: 'restored-2', note: 'seen' })
   assert.equal(matched.status, 200, JSON.stringify(matched.body))
   const { status, amountPaid, amountRefunded } = await shop.payment('restored-2')

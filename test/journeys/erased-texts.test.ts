@@ -4,6 +4,7 @@ import { sql, statementOf } from '../../src/database/sql.ts'
 import { eraseCustomer } from '../../src/payments/upkeep/erase-customer.ts'
 import { startListener } from '../support/listener.ts'
 import { eventually, startPaying } from '../support/paying.ts'
+import { charge, payByCard } from '../support/sandbox-payments.ts'
 import { CARD } from '../support/simulator.ts'
 import { newVisitor } from '../support/visitor.ts'
 
@@ -25,8 +26,7 @@ test('an address that is in every text of every call is in no row of any table a
     { reference: 'every-1', user, amount: 5_000, saveCard: true, ...more },
     key('start'),
   )
-  const charge = `/sandbox/gateway/charges/${started.data.data.reference}`
-  await shop.call('POST', charge, { card: CARD.pays, save: true })
+  await charge(shop, started.data.data.reference, CARD.pays, { save: true })
   await eventually(
     () => shop.payment('every-1'),
     (payment) => payment.status === 'successful',
@@ -81,12 +81,7 @@ test('an address that is in every text of every call is in no row of any table a
 
 test('a refund whose process died before its answer, and whose key was erased, is found by a repeat', async () => {
   const email = 'halfway@example.com'
-  const { body: started } = await shop.initialize({ reference: 'half-1', user: { email }, amount: 5_000 })
-  await shop.call('POST', `/sandbox/gateway/charges/${started.data.data.reference}`, { card: CARD.pays })
-  await eventually(
-    () => shop.payment('half-1'),
-    (payment) => payment.status === 'successful',
-  )
+  await payByCard(shop, { reference: 'half-1', user: { email }, amount: 5_000 })
   const key = `refund ${email}`
   const refunded = () =>
     shop.call('POST', '/payments/v1/payments/half-1/refunds', { amount: 1_000 }, { 'idempotency-key': key })

@@ -5,6 +5,7 @@ import type { Country } from '../../src/kernel/country.ts'
 import type { Currency } from '../../src/kernel/money.ts'
 import { createCredential } from '../../src/merchants/manage-merchants.ts'
 import { eventually, request, startPaying } from '../support/paying.ts'
+import { charge, isPaid } from '../support/sandbox-payments.ts'
 
 const service = await startPaying()
 const { database, baseUrl, parts } = service
@@ -69,11 +70,8 @@ test('the charge is what the provider takes, and the payment shows it once it is
   assert.match(data.data.message, /₦10,253\.81/)
   const open = await shop.payment(data.reference)
   assert.deepEqual([open.amount, open.fee, open.amountCharged, open.amountPaid], [1_000_000, null, null, 0])
-  await shop.call('POST', `/sandbox/gateway/charges/${data.data.reference}`, { card: '4084 0840 8408 4081' })
-  const paid = await eventually(
-    () => shop.payment(data.reference),
-    ({ status }) => status === 'successful',
-  )
+  await charge(shop, data.data.reference)
+  const paid = await eventually(() => shop.payment(data.reference), isPaid)
   assert.deepEqual(
     [paid.amount, paid.fee, paid.amountCharged, paid.amountPaid],
     [1_000_000, 25_381, 1_025_381, 1_025_381],
@@ -96,10 +94,7 @@ test('a transfer of the price alone is short when the customer bears the charge'
   )
   assert.deepEqual([short.status, short.attempts[0].status], ['pending', 'pending'])
   await transfer(10_102)
-  const paid = await eventually(
-    () => shop.payment(data.reference),
-    ({ status }) => status === 'successful',
-  )
+  const paid = await eventually(() => shop.payment(data.reference), isPaid)
   assert.equal(paid.amountPaid, 1_010_102)
 })
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { type Shop, startPaying } from '../support/paying.ts'
+import { charge } from '../support/sandbox-payments.ts'
 import { CARD } from '../support/simulator.ts'
 
 const service = await startPaying()
@@ -54,7 +55,7 @@ test('after expired instructions or a failed attempt, initialize starts a new at
   const shop = await service.addShop()
   const reference = newReference()
   const first = (await shop.initialize({ reference })).body.data
-  await shop.call('POST', `/sandbox/gateway/charges/${first.data.reference}`, { card: CARD.declined })
+  await charge(shop, first.data.reference, CARD.declined)
   await fetch(`${service.baseUrl}/return/${(await shop.payment(reference)).attempts[0].id}`, { redirect: 'manual' })
   const second = (await shop.initialize({ reference })).body.data
   assert.notEqual(second.reference, first.reference)
@@ -69,7 +70,7 @@ test('a repeat with the same key starts a new attempt when the attempt of the in
   const shop = await service.addShop()
   const reference = newReference()
   const first = (await shop.initialize({ reference }, key(reference))).body.data
-  await shop.call('POST', `/sandbox/gateway/charges/${first.data.reference}`, { card: CARD.declined })
+  await charge(shop, first.data.reference, CARD.declined)
   await fetch(`${service.baseUrl}/return/${(await shop.payment(reference)).attempts[0].id}`, { redirect: 'manual' })
   // The process died before it stored its answer.
   await database.rows(sql`

@@ -15,8 +15,8 @@ import { MAX_STREAMS } from '../../src/http/server/limits.ts'
 import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import { type EventStream, openEventStream } from '../support/event-stream.ts'
 import { eventually, request, type Shop, startPaying } from '../support/paying.ts'
+import { charge } from '../support/sandbox-payments.ts'
 import { CHECKOUT, startOn } from '../support/service.ts'
-import { CARD } from '../support/simulator.ts'
 import { untilLimited } from '../support/until-limited.ts'
 
 const service = await startPaying()
@@ -68,7 +68,7 @@ test('an SSE stream starts with the current state and reports a settlement at on
   assert.equal(first.status, 'pending')
   assert.ok(stream.text().startsWith('retry: 2000\n\ndata: {"v":'))
 
-  assert.equal((await shop.call('POST', `/sandbox/gateway/charges/${order}`, { card: CARD.pays })).status, 200)
+  await charge(shop, order)
   const last = await stream.until(({ status }) => status === 'successful')
   assert.deepEqual(last, (await request(`${baseUrl}/pay/${id}/status`, 'GET')).body)
   assert.deepEqual(

@@ -9,6 +9,7 @@ import { startFakeFlutterwave } from '../fakes/flutterwave/fake.ts'
 import { startFakeMonnify } from '../fakes/monnify/fake.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 import { noticesAbout, recordsOf } from '../support/payment-records.ts'
+import { isPaid } from '../support/sandbox-payments.ts'
 
 const service = await startPaying()
 const { parts, database } = service
@@ -120,10 +121,7 @@ test('a flat notice without an event leads to the payment’s success', async ()
   fake.takeNotices()
   await fake.customer.payByCard(card.order, { save: false })
   await deliverNotices()
-  await eventually(
-    () => shop.payment('part-5'),
-    ({ status }) => status === 'successful',
-  )
+  await eventually(() => shop.payment('part-5'), isPaid)
   fake.odd.noticesAs = 'events'
 })
 

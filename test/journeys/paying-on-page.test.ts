@@ -17,6 +17,7 @@ import { startBetween } from '../support/between.ts'
 import { submitById } from '../support/by-id.ts'
 import { eventually, type Shop, startPaying } from '../support/paying.ts'
 import { letPass, recordsOf } from '../support/payment-records.ts'
+import { isPaid } from '../support/sandbox-payments.ts'
 import { CARD } from '../support/simulator.ts'
 
 const service = await startPaying()
@@ -97,10 +98,7 @@ test('by card: the provider’s page, for this payment and this amount', async (
   assert.deepEqual([attempt.channel, attempt.provider, attempt.amountCharged], ['card', 'gateway', AMOUNT])
   assert.match(await textAt(linkOf(attempt)), /name="number"[\s\S]*Pay ₦12,500\.00/)
   assert.equal(await charge(shop, attempt, { card: CARD.pays }), 'paid')
-  await eventually(
-    () => shop.payment(id),
-    ({ status }) => status === 'successful',
-  )
+  await eventually(() => shop.payment(id), isPaid)
   assert.deepEqual((await recordsOf(database, { id })).eventTypes.slice(0, 2), ['attempt.started', 'attempt.pending'])
 })
 
@@ -256,10 +254,7 @@ test('a saved card whose bank wants a code: a link for that step, which is the a
   assert.deepEqual(Object.keys(seen), ['link', 'expiresAt'])
 
   assert.equal(await charge(shop, attempt, { otp: '123456' }), 'paid')
-  const paid = await eventually(
-    () => shop.payment(id),
-    ({ status }) => status === 'successful',
-  )
+  const paid = await eventually(() => shop.payment(id), isPaid)
   assert.deepEqual(
     paid.attempts.map(({ status }: Attempt) => status),
     ['successful', 'abandoned'],

@@ -5,6 +5,7 @@ import { parseId, uuidOf } from '../../src/kernel/ids.ts'
 import { MARKUP } from '../support/hostile.ts'
 import { startListener, takes } from '../support/listener.ts'
 import { eventually, startPaying } from '../support/paying.ts'
+import { charge } from '../support/sandbox-payments.ts'
 import { addMerchant, call as inject, startOn } from '../support/service.ts'
 
 const service = await startPaying({ deliver: true })
@@ -184,7 +185,7 @@ test('the page asks for what the link collects and makes a payment that names th
   const tokenBefore = /name="token" value="([^"]+)"/.exec((await open(corrected.url)).html)?.[1] ?? ''
 
   const { body: started } = await shop.initialize({ reference: payment.reference, amount: payment.amount })
-  await shop.call('POST', `/sandbox/gateway/charges/${started.data.data.reference}`, { card: '4084 0840 8408 4081' })
+  await charge(shop, started.data.data.reference)
   await open(`${baseUrl}/return/${(await shop.payment(payment.reference)).attempts[0].id}`)
   await eventually(
     () => shop.payment(payment.reference),

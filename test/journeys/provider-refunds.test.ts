@@ -28,9 +28,8 @@ import {
   toldOf,
   typesTold,
 } from '../support/returns.ts'
-import { AMOUNT, loseNotices, type Paid, paid } from '../support/sandbox-payments.ts'
+import { AMOUNT, charge, loseNotices, type Paid, paid } from '../support/sandbox-payments.ts'
 import type { Answer } from '../support/service.ts'
-import { CARD } from '../support/simulator.ts'
 
 const service = await startPaying()
 const { database, parts } = service
@@ -264,7 +263,7 @@ test('money that was given back before we first saw it is not counted again when
   await loseNotices(shop)
   const { data } = (await shop.initialize({ amount: AMOUNT })).body
   const order = String(data.data.reference)
-  await shop.call('POST', `/sandbox/gateway/charges/${order}`, { card: CARD.pays })
+  await charge(shop, order)
   for (const amount of [300_000, 200_000]) await atProvider(shop, '/refunds', { reference: order, amount })
   const { id, reference } = await shop.payment(data.reference)
   const payment: Paid = { id, reference, order }

@@ -8,7 +8,19 @@ import { doorInTrouble } from '../support/door-in-trouble.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 import { closeInstructions, letPass } from '../support/payment-records.ts'
 import { refund } from '../support/returns.ts'
-import { AMOUNT, ledger, paid, payByCard } from '../support/sandbox-payments.ts'
+import {
+  AMOUNT,
+  becomes,
+  charge,
+  isPaid,
+  ledger,
+  paid,
+  payByCard,
+  type Started,
+  start,
+  TRANSFER,
+  transfer,
+} from '../support/sandbox-payments.ts'
 
 const service = await startPaying()
 const { database, parts } = service
@@ -52,7 +64,7 @@ test('partial refunds add up, and the last one is the rest', async () => {
   const { reference, id } = payment
   for (const [name, amount, total] of [
     [reference, 1, 1],
-    [attempt, 250_000, 250_001],
+    [attempt.reference, 250_000, 250_001],
     [id, undefined, AMOUNT],
   ] as const) {
     const { status, body } = await refund(shop, name, { amount, reason: 'Out of stock' })
@@ -213,29 +225,17 @@ for (const trouble of ['silent before the work', 'silent after the work', 'answe
 
 test('surplus money is refunded automatically and not counted as a refund of the payment', async () => {
   const reference = 'paid-twice'
-  const [first, second] = [
-    (await shop.initialize({ reference, amount: AMOUNT })).body.data,
-    (await shop.initialize({ reference, amount: AMOUNT, provider: 'gateway-virtual-bank-account' })).body.data,
-  ]
-  await shop.call('POST', `/sandbox/gateway/charges/${first.data.reference}`, { card: '4084 0840 8408 4081' })
-  await eventually(
-    () => shop.payment(reference),
-    ({ status }) => status === 'successful',
-  )
-  await shop.call('POST', '/sandbox/gateway/transfers', {
-    accountNumber: second.data.accountNumber,
-    amount: AMOUNT,
-  })
-  const payment = await eventually(
-    () => shop.payment(reference),
-    ({ attempts }) => attempts[1].status === 'surplus',
-  )
+  const [card, account] = [await start(shop, { reference }), await start(shop, { ...TRANSFER, reference })]
+  await charge(shop, card.order)
+  await becomes(shop, card.payment, isPaid)
+  await transfer(shop, account.accountNumber, AMOUNT)
+  const payment = await becomes(shop, card.payment, ({ attempts }) => attempts[1].status === 'surplus')
   await sendDueRefunds(parts, 100)
-  const transfer = await eventually(
-    () => ledger(shop, payment.attempts[1].providerReference),
+  const record = await eventually(
+    () => ledger(shop, account.order),
     ({ refunded }) => refunded === AMOUNT,
   )
-  assert.equal(transfer.status, 'refunded')
+  assert.equal(record.status, 'refunded')
   const after = await shop.payment(reference)
   assert.deepEqual([after.amountPaid, after.amountRefunded], [AMOUNT, 0])
   const [event] = await eventsOf(payment.id, 'refund.%')
@@ -246,47 +246,34 @@ test('surplus money is refunded automatically and not counted as a refund of the
     [201, AMOUNT],
     'and the payment itself can still be refunded',
   )
-  assert.equal((await ledger(shop, String(first.data.reference))).refunded, AMOUNT)
+  assert.equal((await ledger(shop, card.order)).refunded, AMOUNT)
 })
 
 test('a transfer that brought too much can be refunded with its excess', async () => {
-  const { data } = (await shop.initialize({ amount: AMOUNT, provider: 'gateway-virtual-bank-account' })).body
-  const { accountNumber } = data.data
-  await shop.call('POST', '/sandbox/gateway/transfers', { accountNumber, amount: AMOUNT + 500 })
-  const payment = await eventually(
-    () => shop.payment(data.reference),
-    ({ status }) => status === 'successful',
-  )
-  assert.equal(payment.amountPaid, AMOUNT + 500)
-  assert.equal((await refund(shop, data.reference, { amount: 500 })).status, 201)
-  assert.equal((await refund(shop, data.reference)).body.data.amount, AMOUNT)
+  const { payment, accountNumber } = await start(shop, TRANSFER)
+  await transfer(shop, accountNumber, AMOUNT + 500)
+  const paid = await becomes(shop, payment, isPaid)
+  assert.equal(paid.amountPaid, AMOUNT + 500)
+  assert.equal((await refund(shop, payment.reference, { amount: 500 })).status, 201)
+  assert.equal((await refund(shop, payment.reference)).body.data.amount, AMOUNT)
 })
 
 /** A payment that was cancelled with a part on each of two accounts. */
 async function cancelledWithParts(reference: string, parts: [number, number]) {
-  const accounts = []
+  const started = []
   for (const _ of parts) {
-    const { data } = (await shop.initialize({ reference, amount: AMOUNT, provider: 'gateway-virtual-bank-account' }))
-      .body
-    accounts.push(data.data.accountNumber)
+    started.push(await start(shop, { ...TRANSFER, reference }))
     await closeInstructions(database, reference)
   }
-  for (const [index, amount] of parts.entries()) {
-    await shop.call('POST', '/sandbox/gateway/transfers', { accountNumber: accounts[index], amount })
-  }
-  const payment = await eventually(
-    () => shop.payment(reference),
-    ({ amountPaid }) => amountPaid === parts[0] + parts[1],
-  )
+  for (const [index, { accountNumber }] of started.entries()) await transfer(shop, accountNumber, parts[index] ?? 0)
+  const [{ payment }] = started as [Started]
+  await becomes(shop, payment, ({ amountPaid }) => amountPaid === parts[0] + parts[1])
   assert.equal((await shop.call('POST', `/payments/v1/payments/${reference}/cancel`)).status, 200)
-  return {
-    payment,
-    orders: payment.attempts.map((attempt: { providerReference: string }) => attempt.providerReference),
-  }
+  return started.map(({ order }) => order)
 }
 
 test('parts that came through two attempts go back one by one: too much at once is refused with what can go at once', async () => {
-  const { orders } = await cancelledWithParts('in-two-parts', [700_000, 500_000])
+  const orders = await cancelledWithParts('in-two-parts', [700_000, 500_000])
   const both = await refund(shop, 'in-two-parts', { amount: 1_200_000 })
   assert.deepEqual([both.status, both.body.code, both.body.refundable], [422, 'refund_exceeds_payment', 700_000])
   assert.match(both.body.detail, /^1200000 of 1200000 NGN .*700000 at most can go back at once/)
@@ -300,7 +287,7 @@ test('parts that came through two attempts go back one by one: too much at once 
 
   const { status, amountPaid, amountRefunded } = await shop.payment('in-two-parts')
   assert.deepEqual([status, amountPaid, amountRefunded], ['cancelled', 1_200_000, 1_200_000])
-  const taken = await Promise.all(orders.map(ledger))
+  const taken = await Promise.all(orders.map((order) => ledger(shop, order)))
   assert.deepEqual(
     taken.map(({ refunded }) => refunded),
     [700_000, 500_000],

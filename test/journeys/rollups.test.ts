@@ -7,23 +7,15 @@ import { listCursors, resetRollups, sumNextDay } from '../../src/payments/store/
 import { auditRollups } from '../../src/payments/upkeep/audit-rollups.ts'
 import { foldRollups, rebuildRollups, sumUpDays } from '../../src/payments/upkeep/fold-rollups.ts'
 import { eventually, startPaying } from '../support/paying.ts'
+import { payByCard } from '../support/sandbox-payments.ts'
+import { CARD } from '../support/simulator.ts'
 
 const service = await startPaying()
 const { database } = service
 const shop = await service.addShop()
 
-const [PAID, NO_FUNDS] = ['4084 0840 8408 4081', '4000 0000 0000 9995']
 /** A clock for which all that was written is old enough to be folded. */
 const later = { database, clock: { now: () => new Date(Date.now() + 60_000) } }
-
-async function charge(amount: number, card: string, ends: string): Promise<void> {
-  const { body } = await shop.initialize({ amount })
-  await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card })
-  await eventually(
-    () => shop.payment(body.data.reference),
-    ({ status, attempts }) => status === ends || attempts[0].status === ends,
-  )
-}
 
 async function fold(): Promise<void> {
   while (await foldRollups(later)) {}
@@ -38,8 +30,8 @@ async function sums(): Promise<Record<string, string>> {
 }
 
 const startMs = Date.now()
-await charge(250_000, PAID, 'successful')
-await charge(100_000, NO_FUNDS, 'failed')
+await payByCard(shop, { amount: 250_000 })
+await payByCard(shop, { amount: 100_000 }, CARD.insufficientFunds, 'failed')
 await shop.call('POST', '/payments/v1/checkouts', {
   ...{ amount: 300, country: 'NG', reference: 'GONE-1', user: { email: 'bola@example.com' } },
 })
@@ -63,7 +55,7 @@ test('each payment and event is counted once, however many processes fold', asyn
   assert.deepEqual(await sums(), SUMS)
   await fold()
   assert.deepEqual(await sums(), SUMS)
-  await charge(5_000, PAID, 'successful')
+  await payByCard(shop, { amount: 5_000 })
   await Promise.all([fold(), fold()])
   assert.equal((await sums())['payment.successful gateway card'], '2 255000')
   assert.deepEqual((await auditRollups(database)).differences, [])

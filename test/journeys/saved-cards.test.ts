@@ -5,6 +5,7 @@ import { sql } from '../../src/database/sql.ts'
 import { type MerchantId, newId, parseId } from '../../src/kernel/ids.ts'
 import { createCredential } from '../../src/merchants/manage-merchants.ts'
 import { eventually, request, type Shop, startPaying } from '../support/paying.ts'
+import { isPaid } from '../support/sandbox-payments.ts'
 
 const service = await startPaying()
 const { database, baseUrl, parts } = service
@@ -23,10 +24,7 @@ async function pay(shop: Shop, email: string, how: Record<string, unknown>) {
   const { data } = (await shop.initialize({ user: { email } })).body
   const charged = await charge(shop, data.data.reference, how)
   assert.deepEqual([charged.status, charged.body.data?.result], [200, 'paid'], JSON.stringify(charged.body))
-  const payment = await eventually(
-    () => shop.payment(data.reference),
-    ({ status }) => status === 'successful',
-  )
+  const payment = await eventually(() => shop.payment(data.reference), isPaid)
   return { payment, orderReference: String(data.data.reference), link: String(data.data.link) }
 }
 
@@ -82,10 +80,7 @@ test('the next payment of the same customer charges the card that was kept: no n
   assert.doesNotMatch(page, /name="number"/)
   const charged = await charge(shop, data.data.reference, {})
   assert.equal(charged.body.data.result, 'paid')
-  const payment = await eventually(
-    () => shop.payment(data.reference),
-    ({ status }) => status === 'successful',
-  )
+  const payment = await eventually(() => shop.payment(data.reference), isPaid)
   assert.equal(payment.amountPaid, 1_250_000)
   assert.equal((await cardsOf(shop, email)).length, 1, 'and it is still one card')
 })
@@ -222,10 +217,7 @@ test('H4: the token is in no answer, and nowhere in our own tables in clear', as
   const next = await shop.initialize({ user: { email } })
   answers.push(next.body)
   answers.push((await charge(shop, next.body.data.data.reference, {})).body)
-  await eventually(
-    () => shop.payment(next.body.data.reference),
-    ({ status }) => status === 'successful',
-  )
+  await eventually(() => shop.payment(next.body.data.reference), isPaid)
   const saving = (await shop.initialize({ user: { email } })).body.data
   answers.push((await charge(shop, saving.data.reference, { card: VISA, save: true })).body)
   for (const path of [

@@ -3,6 +3,8 @@ import { test } from 'node:test'
 import { checkDueAttempts } from '../../src/payments/settle/check-attempts.ts'
 import { makeChecksDue } from '../../src/payments/store/attempts.ts'
 import { eventually, startPaying } from '../support/paying.ts'
+import { charge, isPaid, transfer } from '../support/sandbox-payments.ts'
+import { CARD } from '../support/simulator.ts'
 
 const service = await startPaying()
 const { baseUrl, database, parts } = service
@@ -18,7 +20,6 @@ interface Entry {
 
 const timeline = async (name: string): Promise<Entry[]> =>
   (await shop.call('GET', `/payments/v1/payments/${name}/timeline`)).body.data
-const charge = (order: string, card: string) => shop.call('POST', `/sandbox/gateway/charges/${order}`, { card })
 const words = (story: Entry[]) => story.map(({ kind, what }) => `${kind}: ${what}`)
 
 /** Once nothing is under way any more: every notice was worked off. */
@@ -34,17 +35,14 @@ function settledStory(name: string, notices: number): Promise<Entry[]> {
 
 test('the timeline lists requests, calls, notices, money and refunds in order, with causes', async () => {
   const { data } = (await shop.initialize({ reference: 'story' })).body
-  await charge(data.data.reference, '4000 0000 0000 9995')
+  await charge(shop, data.data.reference, CARD.insufficientFunds)
   await eventually(
     () => shop.payment('story'),
     ({ attempts }) => attempts[0].status === 'failed',
   )
   await settledStory('story', 1)
-  await charge(data.data.reference, '4084 0840 8408 4081')
-  await eventually(
-    () => shop.payment('story'),
-    ({ status }) => status === 'successful',
-  )
+  await charge(shop, data.data.reference)
+  await eventually(() => shop.payment('story'), isPaid)
   await settledStory('story', 2)
   await shop.call('POST', '/payments/v1/payments/story/refunds', { amount: 1_000 })
   const story = await settledStory('story', 3)
@@ -99,7 +97,7 @@ test('the timeline shows the customer’s return and the missing amount', async 
   const provider = 'gateway-virtual-bank-account'
   await shop.call('PUT', '/sandbox/gateway/faults', { lost: 1 })
   const { data } = (await shop.initialize({ provider, amount: 1_000 })).body
-  await shop.call('POST', '/sandbox/gateway/transfers', { accountNumber: data.data.accountNumber, amount: 400 })
+  await transfer(shop, data.data.accountNumber, 400)
   const [{ id }] = (await shop.payment(data.reference)).attempts
   const back = await fetch(`${baseUrl}/return/${id}`, { redirect: 'manual' })
   assert.equal(back.status, 302)
@@ -148,7 +146,7 @@ test('repeated checks with the same answer are one counted entry; a different an
     ['start card', 'link', 1],
     ['check', 'pending', 5],
   ])
-  await charge(data.data.reference, '4084 0840 8408 4081')
+  await charge(shop, data.data.reference)
   await check()
   await shop.call('PUT', '/sandbox/gateway/faults', {})
   assert.deepEqual((await calls()).slice(1), [

@@ -9,7 +9,7 @@ import type { Provider, ProviderClient, Providers } from '../../src/providers/pr
 import { startById } from '../support/by-id.ts'
 import { request, type Shop, startPaying } from '../support/paying.ts'
 import { type Json, letPass, recordsOf } from '../support/payment-records.ts'
-import { CARD } from '../support/simulator.ts'
+import { charge, loseNotices } from '../support/sandbox-payments.ts'
 
 /** The sandbox provider, which does not begin to work on a start while it is silent. */
 let isSilent = false
@@ -29,11 +29,9 @@ const provider: Provider = {
 const service = await startPaying({ providers: [provider] })
 const { database, parts } = service
 
-const NO_NOTICES = { seed: 1, lost: 1 }
-
 /** A customer presses Pay while the provider is silent; then the provider recovers. */
 async function startUnanswered(shop: Shop, reference: string): Promise<Json> {
-  await shop.call('PUT', '/sandbox/gateway/faults', NO_NOTICES)
+  await loseNotices(shop)
   isSilent = true
   const { body } = await shop.initialize({ reference })
   isSilent = false
@@ -95,8 +93,7 @@ test('money of a failed start still counts', async () => {
   await database.rows(
     sql`update gateway_payments set reference = ${order} where reference = ${other.body.data.data.reference}`,
   )
-  const charged = await shop.call('POST', `/sandbox/gateway/charges/${order}`, { card: CARD.pays })
-  assert.equal(charged.status, 200, JSON.stringify(charged.body))
+  await charge(shop, order)
   await makeChecksDue(database, payment.id)
   await checkDueAttempts(parts, 100)
   const paid = await shop.payment('late-order')
@@ -105,7 +102,7 @@ test('money of a failed start still counts', async () => {
 
 test('a link that arrives after its start has failed is not handed out', async () => {
   const shop = await service.addShop()
-  await shop.call('PUT', '/sandbox/gateway/faults', NO_NOTICES)
+  await loseNotices(shop)
   const connect: Providers['connect'] = async (...of) => {
     const connection = await parts.providers.connect(...of)
     return { ...connection, startCard: (...args) => late(() => connection.startCard(...args)) }

@@ -13,6 +13,7 @@ import { build } from 'esbuild'
 import { openBrowser } from '../support/browser.ts'
 import { closedPort, startListener } from '../support/listener.ts'
 import { eventually, startPaying } from '../support/paying.ts'
+import { charge } from '../support/sandbox-payments.ts'
 import { openWidgetShop } from '../support/widget-shop.ts'
 
 /** `@manilla/client` as a merchant gets it: packed, installed in an empty folder, used from every kind of program. */
@@ -255,7 +256,7 @@ for (const [name, dependencies] of Object.entries({ express: ['express'], hono: 
     assert.match(await thanks(), /Your payment is pending/, 'a forged return proves nothing')
     assert.equal((await fetch(`${address}/webhooks`, { method: 'POST', body: '{}' })).status, 401)
     const { body } = await shop.initialize({ reference, amount, user: { email: user.email } })
-    await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card: '4084 0840 8408 4081' })
+    await charge(shop, body.data.data.reference)
     await says(`${reference} is paid: deliver it`)
     assert.match(await thanks(), /Thank you!/)
   })

@@ -19,10 +19,8 @@ import {
   recordsOf,
 } from '../support/payment-records.ts'
 import { type ServiceProcess, startProcess } from '../support/process.ts'
+import { AMOUNT, charge, isPaid, loseNotices, start } from '../support/sandbox-payments.ts'
 import { CARD } from '../support/simulator.ts'
-
-const AMOUNT = 1_250_000
-const isPaid = ({ status }: Json) => status === 'successful'
 
 // C2: the service speaks with PostgreSQL through a proxy; the test looks at the same database directly.
 const { url: directUrl, database } = await createDatabase()
@@ -34,21 +32,13 @@ const { parts } = service
 
 async function quietShop() {
   const shop = await service.addShop()
-  await shop.call('PUT', '/sandbox/gateway/faults', { seed: 1, lost: 1 })
+  await loseNotices(shop)
   return shop
-}
-
-async function start(shop: Shop, changes: Record<string, unknown> = {}) {
-  const { status, body } = await shop.initialize(changes)
-  assert.equal(status, 200, JSON.stringify(body))
-  const payment = await shop.payment(body.data.reference)
-  return { payment, order: payment.attempts[0].providerReference as string }
 }
 
 async function chargedPayment(shop: Shop) {
   const started = await start(shop)
-  const { status } = await shop.call('POST', `/sandbox/gateway/charges/${started.order}`, { card: CARD.pays })
-  assert.equal(status, 200)
+  await charge(shop, started.order)
   return started
 }
 

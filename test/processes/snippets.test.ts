@@ -29,6 +29,8 @@ import { createDatabase } from '../support/database.ts'
 import { startListener } from '../support/listener.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 import { PNG } from '../support/picture.ts'
+import { charge, isPaid } from '../support/sandbox-payments.ts'
+import type { Answer } from '../support/service.ts'
 import { openWidgetShop } from '../support/widget-shop.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -137,7 +139,7 @@ test('each webhook handler in the docs accepts a real event once and rejects for
     const secret = (await findDefaultSecret(database, parts.secrets, owner)) as string
     const handler = await startHandler({ language, program }, { WEBHOOK_SECRET: secret })
     const { body } = await shop.initialize({ reference: 'ORD-20932', webhook: handler.url })
-    await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card: '4084 0840 8408 4081' })
+    await charge(shop, body.data.data.reference)
     const [event] = (
       await eventually(
         () => shop.call('GET', '/payments/v1/events'),
@@ -205,7 +207,7 @@ test('each curl of docs/webhooks.md works as described', async () => {
   const shop = await addShop()
   const listener = await startListener()
   const { body } = await shop.initialize({ webhook: listener.url })
-  await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card: '4084 0840 8408 4081' })
+  await charge(shop, body.data.data.reference)
   await listener.hears(1)
   const env = {
     CLIENT_ID: shop.headers['client-id'],
@@ -348,7 +350,7 @@ test('docs/webhooks.md shows a body of the real shape and lists each event', asy
   const shop = await addShop()
   const listener = await startListener()
   const { body } = await shop.initialize({ webhook: listener.url })
-  await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card: '4084 0840 8408 4081' })
+  await charge(shop, body.data.data.reference)
   const [heard] = await listener.hears(1)
   const page = read('docs/webhooks.md')
   const shown = JSON.parse(/```json\n([\s\S]*?)```/.exec(page)?.[1] ?? '')
@@ -359,8 +361,6 @@ test('docs/webhooks.md shows a body of the real shape and lists each event', asy
   assert.deepEqual(shapeOf(shown), shapeOf(JSON.parse(heard?.body ?? '')))
   for (const type of ANNOUNCED) assert.ok(page.includes(`\`${type}\``), type)
 })
-
-const isPaid = ({ status }: { status: string }) => status === 'successful'
 
 const SHOPS = [
   { page: 'docs/returning.md', language: 'js' },
@@ -391,7 +391,7 @@ for (const { page, language } of SHOPS)
     const thanks = new URL(`/thanks?status=successful&reference=${reference}`, handler.url)
     assert.equal(await (await fetch(thanks)).text(), 'Your payment is pending.', 'a forged return proves nothing')
     const { body } = await shop.initialize({ reference, amount, user: { email: user.email } })
-    await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card: '4084 0840 8408 4081' })
+    await charge(shop, body.data.data.reference)
     await eventually(
       async () => handler.output(),
       (output) => output.includes(`${reference} is paid`),
@@ -462,7 +462,7 @@ test('each snippet of the quickstart, of idempotency and of the migrations works
     (await runTypeScript(filled([setUp, ...blocks].join('\n')), env)).trim().split('\n')
   const pay = async (reference: string) => {
     const { body } = await shop.initialize({ reference })
-    await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card: '4084 0840 8408 4081' })
+    await charge(shop, body.data.data.reference)
     await eventually(() => shop.payment(reference), isPaid)
   }
   const [create = '', ...later] = blocksOf('docs/quickstart.md', 'sh')

@@ -9,6 +9,7 @@ import type { ProviderClient, Providers } from '../../src/providers/provider.ts'
 import { findProvider } from '../../src/providers/registry.ts'
 import { type Asked, httpTo, type Said, startUpstream, type Upstream } from '../fakes/upstream.ts'
 import { callingBy, type PayingService, request, type Shop } from './paying.ts'
+import { loseNotices } from './sandbox-payments.ts'
 import { startOn } from './service.ts'
 
 /** Another copy of the service that reaches the sandbox provider through a proxy with faults. */
@@ -38,7 +39,7 @@ export async function startBetween(
   { log = service.parts.log }: { log?: Logger } = {},
 ): Promise<Between> {
   const shop = await service.addShop()
-  await shop.call('PUT', '/sandbox/gateway/faults', { seed: 1, lost: 1 })
+  await loseNotices(shop)
   const asked: Asked[] = []
   const upstream = await startUpstream(t, async (each) => {
     asked.push(each)

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { after } from 'node:test'
 import type { Browser, BrowserContextOptions, FrameLocator, Page } from 'playwright-core'
 import type { Shop } from './paying.ts'
+import { charge as chargeOrder, transfer as transferTo } from './sandbox-payments.ts'
 
 export const VISA = '4084 0840 8408 4081'
 export const NO_MONEY = '4000 0000 0000 9995'
@@ -91,8 +92,7 @@ export async function transfer(shop: Pick<Shop, 'call' | 'payment'>, reference: 
   const { accountNumber } = payment.attempts.findLast(
     (attempt: { instructions: unknown }) => attempt.instructions,
   ).instructions
-  const { status } = await shop.call('POST', '/sandbox/gateway/transfers', { accountNumber, amount })
-  assert.equal(status, 200)
+  await transferTo(shop, accountNumber, amount)
 }
 
 /** The last text of the live region, for screen readers. */
@@ -129,6 +129,5 @@ export async function askForAccount(page: Page, url: string): Promise<void> {
 /** The card that is entered on the page of the last attempt, without the page. */
 export async function charge(shop: Shop, reference: string, card: string): Promise<void> {
   const { providerReference } = (await shop.payment(reference)).attempts.at(-1)
-  const { status } = await shop.call('POST', `/sandbox/gateway/charges/${providerReference}`, { card })
-  assert.equal(status, 200)
+  await chargeOrder(shop, providerReference, card)
 }

@@ -74,6 +74,16 @@ export async function signedInBrowser(
   return browser
 }
 
+/** A browser of a new member of this merchant, who has the role. */
+export async function browserAs(
+  { app, database, baseUrl }: { app: App; database: Database; baseUrl: string },
+  role: Role,
+  merchantId: MerchantId,
+): Promise<DashboardBrowser> {
+  const { id } = await addMember(database, { role, merchantId })
+  return signedInBrowser(app, database, id, { origin: baseUrl })
+}
+
 /** The code of an authenticator app at a time. */
 export function totpCode(secret: string, at: Date): string {
   return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: at.getTime() })

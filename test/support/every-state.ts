@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { sql } from '../../src/database/sql.ts'
 import type { State } from '../../src/http/checkout/screen.ts'
@@ -6,6 +5,7 @@ import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import { newCheckout, transfer } from './customer.ts'
 import { eventually, type PayingService, request, type Shop } from './paying.ts'
 import { letPass } from './payment-records.ts'
+import { charge as chargeOrder } from './sandbox-payments.ts'
 import type { Answer } from './service.ts'
 import { CARD } from './simulator.ts'
 
@@ -67,10 +67,7 @@ export async function everyState(service: PayingService, shop: Shop, changes: ob
   }
   const charge = async (shown: Shown, card: string) => {
     const { attempts } = await shop.payment(shown.id)
-    const { status } = await shop.call('POST', `/sandbox/gateway/charges/${attempts.at(-1).providerReference}`, {
-      card,
-    })
-    assert.equal(status, 200)
+    await chargeOrder(shop, attempts.at(-1).providerReference, card)
     return shown
   }
   const pay = async (shown: Shown) => {

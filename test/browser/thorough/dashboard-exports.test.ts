@@ -1,21 +1,20 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import type { Page } from 'playwright-core'
 import { sql } from '../../../src/database/sql.ts'
 import { uuidOf } from '../../../src/kernel/ids.ts'
-import { findings, loadAxe } from '../../support/axe.ts'
 import { openBrowser } from '../../support/browser.ts'
 import { addMember, signedInBrowser } from '../../support/dashboard.ts'
 import { createDatabase } from '../../support/database.ts'
 import { startPaying } from '../../support/paying.ts'
+import { assertAccessibleInAllLooks, openScreen } from '../../support/screens.ts'
 
 const { url, database } = await createDatabase()
 const { app, baseUrl, addShop } = await startPaying({ database, databaseUrl: url })
 const shop = await addShop()
 const { merchantId, place } = shop
 const { id: memberId } = await addMember(database, { role: 'viewer', merchantId })
-const { cookies } = await signedInBrowser(app, database, memberId, { origin: baseUrl })
+const member = await signedInBrowser(app, database, memberId, { origin: baseUrl })
 const browser = await openBrowser()
 
 for (const [reference, name, amount] of [
@@ -27,34 +26,8 @@ for (const [reference, name, amount] of [
   })
 await shop.call('POST', '/payments/v1/payments/ORDER-2/cancel')
 
-async function open(path: string, width = 1280): Promise<Page> {
-  const context = await browser.newContext({ viewport: { width, height: 900 }, acceptDownloads: true })
-  await context.addCookies([...cookies].map(([name, value]) => ({ name, value, url: baseUrl })))
-  const page = await context.newPage()
-  page.setDefaultTimeout(15_000)
-  page.on('pageerror', (error) => assert.fail(error))
-  await page.goto(`${baseUrl}/dashboard/${merchantId}/sandbox${path}`)
-  return page
-}
-
-/** No finding and no sideways scrolling, light and dark, phone and desk. Where PICTURES names a folder, each is kept there. */
-async function look(page: Page, name: string): Promise<void> {
-  await loadAxe(page)
-  for (const [colorScheme, width] of [
-    ['light', 360],
-    ['dark', 360],
-    ['light', 1280],
-    ['dark', 1280],
-  ] as const) {
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    await page.setViewportSize({ width, height: 900 })
-    if (process.env.PICTURES)
-      await page.screenshot({ path: `${process.env.PICTURES}/${name}-${colorScheme}-${width}.png`, fullPage: true })
-    assert.deepEqual(await findings(page), [], `${name} ${colorScheme} ${width}`)
-    const sideways = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
-    assert.equal(sideways, 0, `${name} ${width}`)
-  }
-}
+const open = (path: string, width = 1280) =>
+  openScreen(browser, member, `${baseUrl}/dashboard/${merchantId}/sandbox${path}`, { width })
 
 test('an export of the filtered payments, with the columns of the list, is saved as a file', async () => {
   const page = await open('/payments?status=cancelled')
@@ -63,11 +36,11 @@ test('an export of the filtered payments, with the columns of the list, is saved
   await page.getByRole('checkbox', { name: 'Name' }).check()
   await page.getByRole('checkbox', { name: 'Method' }).uncheck()
   assert.ok(await page.getByRole('checkbox', { name: 'Reference' }).isDisabled())
-  await look(page, 'columns')
+  await assertAccessibleInAllLooks(page, 'columns')
   await page.getByRole('button', { name: 'Done' }).click()
   await page.getByRole('button', { name: 'Export' }).click()
   await page.getByLabel('Columns', { exact: true }).selectOption('The columns of the list')
-  await look(page, 'export')
+  await assertAccessibleInAllLooks(page, 'export')
   const downloading = page.waitForEvent('download')
   await page.getByRole('dialog').getByRole('button', { name: 'Export' }).click()
   const download = await downloading
@@ -77,7 +50,7 @@ test('an export of the filtered payments, with the columns of the list, is saved
   assert.match(row ?? '', /^900,NGN,cancelled,false,false,chk_\w+,ORDER-2,ada@example\.com,"'=HYPERLINK\(""https/)
   assert.deepEqual(rest, [''])
   await page.getByText('1 row in payments-sandbox').waitFor()
-  await look(page, 'exported')
+  await assertAccessibleInAllLooks(page, 'exported')
   await page.getByRole('button', { name: 'Done' }).click()
 
   // The choice of columns is kept.
@@ -113,7 +86,7 @@ test('views: saved, chosen, renamed and deleted', async () => {
   await page.getByText('ORDER-1').waitFor({ state: 'detached' })
   await page.getByRole('button', { name: 'Save view' }).click()
   await page.getByRole('dialog').getByLabel('Name').fill('Small <b>ones</b>')
-  await look(page, 'save-view')
+  await assertAccessibleInAllLooks(page, 'save-view')
   await page.keyboard.press('Enter')
   await page.getByLabel('View', { exact: true }).waitFor()
   await page.getByLabel('View', { exact: true }).selectOption('All payments')
@@ -122,9 +95,9 @@ test('views: saved, chosen, renamed and deleted', async () => {
   await page.getByLabel('View', { exact: true }).selectOption('Small <b>ones</b>')
   await page.getByText('ORDER-1').waitFor({ state: 'detached' })
   assert.equal(await page.getByLabel('Amount to').inputValue(), '100')
-  await look(page, 'payments-view')
+  await assertAccessibleInAllLooks(page, 'payments-view')
   await page.getByRole('button', { name: 'Manage views' }).click()
-  await look(page, 'manage-views')
+  await assertAccessibleInAllLooks(page, 'manage-views')
   await page.getByRole('button', { name: 'Rename Small <b>ones</b>' }).click()
   await page.getByRole('dialog').getByLabel('Name').fill('Small')
   await page.keyboard.press('Enter')

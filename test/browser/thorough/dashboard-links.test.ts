@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import type { Page } from 'playwright-core'
-import { findings, loadAxe } from '../../support/axe.ts'
+import type { MemberId } from '../../../src/kernel/ids.ts'
 import { openBrowser } from '../../support/browser.ts'
 import { addMember, signedInBrowser } from '../../support/dashboard.ts'
 import { startPaying } from '../../support/paying.ts'
+import { assertAccessible, LOOKS, type Look, openScreen, picture } from '../../support/screens.ts'
 
 const service = await startPaying()
 const { app, baseUrl, database } = service
@@ -15,30 +15,13 @@ const browser = await openBrowser()
 const { id: owner } = await addMember(database, { role: 'owner', merchantId })
 const { id: viewer } = await addMember(database, { role: 'viewer', merchantId })
 
-async function open(path: string, { member = owner, width = 1280, colorScheme = 'light' as 'light' | 'dark' } = {}) {
-  const { cookies } = await signedInBrowser(app, database, member, { origin: baseUrl })
-  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme, acceptDownloads: true })
-  await context.addCookies([...cookies].map(([name, value]) => ({ name, value, url: baseUrl })))
-  const page = await context.newPage()
-  page.setDefaultTimeout(15_000)
-  page.on('pageerror', (error) => assert.fail(error))
-  await page.goto(path.startsWith('http') ? path : `${baseUrl}/dashboard/${merchantId}/sandbox${path}`)
-  return page
-}
-
-/** Where PICTURES names a folder, each screen is also kept there. */
-async function picture(page: Page, name: string): Promise<void> {
-  if (process.env.PICTURES) await page.screenshot({ path: `${process.env.PICTURES}/${name}.png`, fullPage: true })
+async function open(path: string, { member = owner, ...look }: Look & { member?: MemberId } = {}) {
+  const url = path.startsWith('http') ? path : `${baseUrl}/dashboard/${merchantId}/sandbox${path}`
+  const signedIn = await signedInBrowser(app, database, member, { origin: baseUrl })
+  return openScreen(browser, signedIn, url, look)
 }
 
 const links = async () => (await shop.call('GET', '/payments/v1/links')).body.data
-
-const LOOKS = [
-  { colorScheme: 'light', width: 1280 },
-  { colorScheme: 'dark', width: 1280 },
-  { colorScheme: 'light', width: 360 },
-  { colorScheme: 'dark', width: 360 },
-] as const
 
 test('a reusable link is made, opened by a customer, changed and switched off', async () => {
   const page = await open('')
@@ -152,13 +135,7 @@ test('every look: list, link, poster, and the page of a customer', async () => {
       const page = await open(path, look)
       await page.locator(shows).first().waitFor()
       if (name === 'link-page') await page.locator('main').waitFor()
-      await picture(page, `${name}-${look.colorScheme}-${look.width}`)
-      await loadAxe(page)
-      assert.deepEqual(await findings(page), [], `${name} ${look.colorScheme} ${look.width}`)
-      const sideways = await page.evaluate(
-        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-      )
-      assert.equal(sideways, 0, `${name} ${look.width}`)
+      await assertAccessible(page, `${name}-${look.colorScheme}-${look.width}`)
       await page.context().close()
     }
 })

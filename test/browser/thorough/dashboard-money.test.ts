@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Page } from 'playwright-core'
 import { sql } from '../../../src/database/sql.ts'
 import { type PaymentId, uuidOf } from '../../../src/kernel/ids.ts'
-import { findings, loadAxe } from '../../support/axe.ts'
 import { openBrowser } from '../../support/browser.ts'
 import { addMember, signedInBrowser } from '../../support/dashboard.ts'
 import { createDatabase } from '../../support/database.ts'
 import { eventually, startPaying } from '../../support/paying.ts'
 import { payElsewhere } from '../../support/payment-records.ts'
+import { charge, isPaid } from '../../support/sandbox-payments.ts'
+import { assertAccessible, assertAccessibleInAllLooks, LOOKS, type Look, openScreen } from '../../support/screens.ts'
 import { CARD } from '../../support/simulator.ts'
 
 const { url, database } = await createDatabase()
@@ -17,7 +17,7 @@ const { app, baseUrl } = service
 const shop = await service.addShop()
 const { merchantId } = shop
 const { id: memberId } = await addMember(database, { role: 'owner', merchantId })
-const { cookies } = await signedInBrowser(app, database, memberId, { origin: baseUrl })
+const member = await signedInBrowser(app, database, memberId, { origin: baseUrl })
 const browser = await openBrowser()
 
 const ADA = { email: 'ada.obi@example.com', name: 'Ada Obi', phoneNumber: '+234 801 555 0001' }
@@ -43,11 +43,8 @@ async function unmatched(amount: number): Promise<void> {
 
 async function card(reference: string): Promise<string> {
   const { body } = await shop.initialize({ reference, amount: 480_000, user: { ...ADA, id: 'ada-1' }, saveCard: true })
-  await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card: CARD.pays, save: true })
-  const { attempts } = await eventually(
-    () => shop.payment(reference),
-    ({ status }) => status === 'successful',
-  )
+  await charge(shop, body.data.data.reference, CARD.pays, { save: true })
+  const { attempts } = await eventually(() => shop.payment(reference), isPaid)
   return attempts[0].providerReference
 }
 
@@ -66,36 +63,8 @@ await database.rows(sql`
   update attempts set needs_review = 'outcome_unknown: the provider never gave a clear answer.'
    where payment_id = ${uuidOf(reviewed.id as PaymentId)}`)
 
-async function open(path: string, look: { colorScheme?: 'light' | 'dark'; width?: number } = {}): Promise<Page> {
-  const { colorScheme = 'light', width = 1280 } = look
-  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme })
-  await context.addCookies([...cookies].map(([name, value]) => ({ name, value, url: baseUrl })))
-  const page = await context.newPage()
-  page.setDefaultTimeout(15_000)
-  page.on('pageerror', (error) => assert.fail(error))
-  await page.goto(`${baseUrl}/dashboard/${merchantId}/sandbox${path}`)
-  return page
-}
-
-/** Where PICTURES names a folder, each screen is also kept there. */
-async function picture(page: Page, name: string): Promise<void> {
-  if (process.env.PICTURES) await page.screenshot({ path: `${process.env.PICTURES}/${name}.png`, fullPage: true })
-}
-
-async function assertAccessible(page: Page, name: string): Promise<void> {
-  await picture(page, name)
-  await loadAxe(page)
-  assert.deepEqual(await findings(page), [], name)
-  const sideways = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
-  assert.equal(sideways, 0, name)
-}
-
-const LOOKS = [
-  { colorScheme: 'light', width: 1280 },
-  { colorScheme: 'dark', width: 1280 },
-  { colorScheme: 'light', width: 360 },
-  { colorScheme: 'dark', width: 360 },
-] as const
+const open = (path: string, look?: Look) =>
+  openScreen(browser, member, `${baseUrl}/dashboard/${merchantId}/sandbox${path}`, look)
 
 const SCREENS: [path: string, shows: string][] = [
   ['/transfers', 'text=ORDER-2001'],
@@ -143,11 +112,7 @@ test('unmatched money is matched, too much is returned, the rest is noted; the l
     .getByRole('cell', { name: /^Member/ })
     .first()
     .waitFor()
-  for (const { colorScheme, width } of LOOKS) {
-    await page.emulateMedia({ colorScheme })
-    await page.setViewportSize({ width, height: 900 })
-    await assertAccessible(page, `transfers-done-${colorScheme}-${width}`)
-  }
+  await assertAccessibleInAllLooks(page, 'transfers-done')
 })
 
 test('a payment is marked as reviewed, with a note that stays on its screen', async () => {

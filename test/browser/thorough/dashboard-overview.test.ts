@@ -9,6 +9,8 @@ import { openBrowser } from '../../support/browser.ts'
 import { addMember, signedInBrowser } from '../../support/dashboard.ts'
 import { createDatabase } from '../../support/database.ts'
 import { startPaying } from '../../support/paying.ts'
+import { charge } from '../../support/sandbox-payments.ts'
+import { LOOKS } from '../../support/screens.ts'
 
 const { url, database } = await createDatabase()
 const service = await startPaying({ database, databaseUrl: url })
@@ -43,12 +45,7 @@ test('the overview is accessible in light and dark, on a phone and wide, with ch
   const found: string[] = []
   await loadAxe(page)
   for (const view of ['charts', 'tables']) {
-    for (const [colorScheme, width] of [
-      ['light', 360],
-      ['dark', 360],
-      ['light', 1280],
-      ['dark', 1280],
-    ] as const) {
+    for (const { colorScheme, width } of LOOKS) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
       await page.setViewportSize({ width, height: 900 })
       const wide = await page.evaluate<number>(
@@ -107,6 +104,6 @@ test('what needs attention is counted, and a new payment appears by itself', asy
   await page.getByText('transfers do not add up').waitFor()
   await page.getByText('Sandbox gateway answers').waitFor()
   const { body } = await shop.initialize({ reference: 'FRESH-1', amount: 4_200 })
-  await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card: '4084 0840 8408 4081' })
+  await charge(shop, body.data.data.reference)
   await page.getByRole('link', { name: 'FRESH-1' }).waitFor()
 })

@@ -18,6 +18,7 @@ import {
 } from '../../support/customer.ts'
 import { openShop } from '../../support/open-shop.ts'
 import { eventually, type Shop } from '../../support/paying.ts'
+import { isPaid } from '../../support/sandbox-payments.ts'
 
 const { service, shop, redirectURL, browser } = await openShop()
 
@@ -25,10 +26,7 @@ const { service, shop, redirectURL, browser } = await openShop()
 async function newPaid(at: Shop): Promise<{ news: string; back: string }> {
   const { data } = (await at.initialize({ redirectURL })).body
   await charge(at, data.reference, VISA)
-  const { url, reference } = await eventually(
-    () => at.payment(data.reference),
-    ({ status }) => status === 'successful',
-  )
+  const { url, reference } = await eventually(() => at.payment(data.reference), isPaid)
   return { news: `${url}?back=1`, back: `${redirectURL}?status=successful&reference=${reference}` }
 }
 

@@ -10,6 +10,7 @@ import { everyState, openPage, postForm, stateIn } from '../../support/every-sta
 import { MARKUP } from '../../support/hostile.ts'
 import { AS_IN_PRODUCTION, eventually, request, startPaying } from '../../support/paying.ts'
 import { letPass } from '../../support/payment-records.ts'
+import { charge } from '../../support/sandbox-payments.ts'
 import { CARD } from '../../support/simulator.ts'
 
 const service = await startPaying({ providerHttp: AS_IN_PRODUCTION })
@@ -283,7 +284,7 @@ async function withSavedCard() {
   const shown = await service.addShop()
   const user = { email: 'returning@example.com', id: 'customer-7' }
   const { data } = (await shown.initialize({ user })).body
-  await shown.call('POST', `/sandbox/gateway/charges/${data.data.reference}`, { card: CARD.pays, save: true })
+  await charge(shown, data.data.reference, CARD.pays, { save: true })
   await eventually(
     () => shown.call('GET', `/payments/v1/cards?userId=${user.id}`),
     ({ body }) => body.data.length === 1,

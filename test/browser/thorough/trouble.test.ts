@@ -19,6 +19,7 @@ import {
 } from '../../support/customer.ts'
 import { openShop } from '../../support/open-shop.ts'
 import { eventually } from '../../support/paying.ts'
+import { isPaid } from '../../support/sandbox-payments.ts'
 
 const { shop, browser } = await openShop()
 
@@ -246,10 +247,7 @@ test('a change that comes while the one before is on its way to the page is not 
   await transfer(shop, reference, 1_000_000)
   await isHeld
   await transfer(shop, reference, 250_000)
-  await eventually(
-    () => shop.payment(reference),
-    ({ status }) => status === 'successful',
-  )
+  await eventually(() => shop.payment(reference), isPaid)
   release()
   await reaches(page, 'succeeded')
 })

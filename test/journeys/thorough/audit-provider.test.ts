@@ -9,9 +9,9 @@ import { matchTransfer } from '../../../src/payments/transfers/handle-transfer.t
 import { auditProvider } from '../../../src/reconciliation/audit-provider.ts'
 import { reconcileDueAttempts } from '../../../src/reconciliation/reconcile-due.ts'
 import { repairDifference } from '../../../src/reconciliation/repair-difference.ts'
-import { eventually } from '../../support/paying.ts'
 import { withEach } from '../../support/provider-journey.ts'
 import { type At, startProviderWorld } from '../../support/provider-world.ts'
+import { payByCard } from '../../support/sandbox-payments.ts'
 
 // No worker: nothing is checked or reconciled unless the test does it.
 const world = await startProviderWorld({ worker: false })
@@ -182,12 +182,7 @@ await withEach(world, 'the audit against the provider’s own list', (_way, plac
 
 test('the sandbox provider is audited, and the command prints each difference and ends with 1', async () => {
   const shop = await world.addShop('Audited')
-  const { data } = (await shop.initialize({ amount: 700_000 })).body
-  await shop.call('POST', `/sandbox/gateway/charges/${data.data.reference}`, { card: '4084 0840 8408 4081' })
-  await eventually(
-    () => shop.payment(data.reference),
-    ({ status }) => status === 'successful',
-  )
+  await payByCard(shop, { amount: 700_000 })
   const args = ['audit', '--provider', '--only', 'gateway', '--merchant', shop.merchantId, '--url', world.baseUrl]
   await database.rows(sql`delete from receipts where merchant_id = ${shop.merchantUuid}`)
   const found = await world.manilla(...args)
