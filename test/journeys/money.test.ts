@@ -15,7 +15,7 @@ import { recordsAfter } from '../../src/payments/store/audit-records.ts'
 import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
 import { draw } from '../../src/providers/gateway/simulator/faults.ts'
 import type { SavedCardToken } from '../../src/providers/provider.ts'
-import { startBetween } from '../support/between.ts'
+import { hold, startBetween } from '../support/between.ts'
 import { eventually, request, type Shop, startPaying } from '../support/paying.ts'
 import {
   closeInstructions,
@@ -37,6 +37,7 @@ import {
   isPaid,
   ledger,
   loseNotices,
+  payByCard,
   start,
   TRANSFER,
   transfer,
@@ -401,9 +402,7 @@ async function refundAtProvider(shop: Shop, payment: string, amount: number, ref
 
 test('B21: a refund made on the provider’s side is recorded as its own object; the payment stays successful', async () => {
   const shop = await service.addShop()
-  const { payment, order } = await start(shop)
-  await charge(shop, order)
-  await becomes(shop, payment, isPaid)
+  const { payment, order } = await payByCard(shop)
   await refundAtProvider(shop, order, 300_000, 'made-on-the-dashboard')
   const after = await becomes(shop, payment, ({ amountRefunded }) => amountRefunded > 0)
   assert.deepEqual([after.status, after.amountPaid, after.amountRefunded], ['successful', AMOUNT, 300_000])
@@ -415,9 +414,7 @@ test('B21: a refund made on the provider’s side is recorded as its own object;
 
 test('B21: a refund that is announced in two different notices is recorded once', async () => {
   const shop = await service.addShop()
-  const { payment, order } = await start(shop)
-  await charge(shop, order)
-  await becomes(shop, payment, isPaid)
+  const { payment, order } = await payByCard(shop)
   const { id } = await refundAtProvider(shop, order, AMOUNT, 'told-often')
   await becomes(shop, payment, ({ amountRefunded }) => amountRefunded > 0)
   const record = await recordAt(service, shop, order)
@@ -435,9 +432,7 @@ test('B21: a refund that is announced in two different notices is recorded once'
 
 test('B21: a chargeback is recorded as its own object; the payment stays successful', async () => {
   const shop = await service.addShop()
-  const { payment, order } = await start(shop)
-  await charge(shop, order)
-  await becomes(shop, payment, isPaid)
+  const { payment, order } = await payByCard(shop)
   const { body } = await shop.call('POST', '/sandbox/gateway/disputes', { reference: order })
   await shop.call('POST', `/sandbox/gateway/disputes/${body.data.id}/close`, { outcome: 'lost' })
   const after = await becomes(shop, payment, ({ amountRefunded }) => amountRefunded > 0)
@@ -489,18 +484,13 @@ test('B21: a refund that two processes send concurrently is made once and announ
   await charge(shop, order)
   await letPass(database, payment, 15)
   await checkDueAttempts(between.parts, 100)
-  const reached = Promise.withResolvers<void>()
-  const letGo = Promise.withResolvers<undefined>()
-  between.meanwhile = () => {
-    reached.resolve()
-    return letGo.promise
-  }
+  const { reached, letGo } = hold(between)
   const slow = shop.call('POST', `/payments/v1/payments/${payment.id}/refunds`, { amount: 200_000 })
-  await reached.promise
+  await reached
   await letPass(database, payment, 61) // the first is so slow that its lease ends
   await sendDueRefunds(parts, 100)
   assert.equal((await shop.payment(payment.id)).amountRefunded, 200_000)
-  letGo.resolve(undefined)
+  letGo()
   const { status, body } = await slow
   assert.deepEqual([status, body.data.status], [201, 'successful'])
   assert.equal((await shop.payment(payment.id)).amountRefunded, 200_000)
@@ -551,9 +541,7 @@ test('B21: two refunds of one amount are not confused when the provider announce
 test('B21: refunds of the same amount that are under way at once are each made once', async () => {
   const shop = await service.addShop()
   for (let round = 0; round < 5; round++) {
-    const { payment, order } = await start(shop)
-    await charge(shop, order)
-    await becomes(shop, payment, isPaid)
+    const { payment, order } = await payByCard(shop)
     const answers = await Promise.all(
       [1, 2, 3].map(() =>
         shop.call('POST', `/payments/v1/payments/${payment.id}/refunds`, { amount: 100_000, allowDuplicate: true }),
@@ -827,9 +815,7 @@ test('an audit during payments reads a consistent snapshot and finds no differen
   }
   const auditing = auditOn()
   for (let index = 0; index < 4; index++) {
-    const { payment, order } = await start(shop, { reference: `audited-${index}` })
-    await charge(shop, order)
-    await becomes(shop, payment, isPaid)
+    const { payment, order } = await payByCard(shop, { reference: `audited-${index}` })
     assert.equal((await refund(shop, payment.id, { amount: 5 })).status, 201)
   }
   isOver = true

@@ -8,7 +8,7 @@ import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
 import type { Providers } from '../../src/providers/provider.ts'
 import { startWorker } from '../../src/worker/worker.ts'
 import { type Said, TROUBLES } from '../fakes/upstream.ts'
-import { startBetween } from '../support/between.ts'
+import { hold, startBetween, startUnanswered } from '../support/between.ts'
 import { eventually, request, startPaying } from '../support/paying.ts'
 import { type Json, letPass, noticeAbout, notify, recordAt, recordsOf } from '../support/payment-records.ts'
 import { AMOUNT, charge, isPaid, loseNotices, start, TRANSFER, transfer } from '../support/sandbox-payments.ts'
@@ -102,10 +102,7 @@ test('B13: a card is charged and the provider never says so: the return makes it
 test('B13: the first answer is lost after the money was taken: the reference is the same at every call, so nothing is charged twice', async (t) => {
   const between = await startBetween(t, service)
   const { shop, upstream, asked } = between
-  upstream.trouble = 'reset after the work'
-  const { body } = await shop.initialize()
-  upstream.trouble = undefined
-  const payment = await shop.payment(body.attempt)
+  const payment = await startUnanswered(between)
   const order = payment.attempts[0].providerReference
   await charge(shop, order)
   await nextCheck(between.parts, payment)
@@ -124,10 +121,7 @@ test('B13: the first answer is lost after the money was taken: the reference is 
 test('B14: "no such transaction" of an order that the provider has known proves nothing in the first ten minutes; later, twice in a row, the attempt has failed and another may start', async (t) => {
   const between = await startBetween(t, service)
   const { shop, upstream } = between
-  upstream.trouble = 'reset before the work'
-  const { body } = await shop.initialize({ reference: 'never-there' })
-  upstream.trouble = undefined
-  const payment = await shop.payment(body.attempt)
+  const payment = await startUnanswered(between, 'before', { reference: 'never-there' })
   for (const after of [5, 15]) {
     assert.equal(await nextCheck(between.parts, payment), after)
     const [attempt] = (await shop.payment(payment.id)).attempts
@@ -172,10 +166,7 @@ function recordOf(payment: Json, status: string, changes: Record<string, unknown
 test('B14: an order that was not there, failed, and is paid after all: the money makes it successful', async (t) => {
   const between = await startBetween(t, service)
   const { shop, upstream } = between
-  upstream.trouble = 'reset after the work'
-  const { body } = await shop.initialize()
-  upstream.trouble = undefined
-  const payment = await shop.payment(body.attempt)
+  const payment = await startUnanswered(between)
   upstream.garble = () => ({
     status: 404,
     text: '{"type":"urn:manilla:problem:not_found","code":"not_found","detail":"No."}',
@@ -198,21 +189,16 @@ test('B14: an order that was not there, failed, and is paid after all: the money
 test('B15: while one attempt is being started, a second ask for the same payment is 409 attempt_in_progress, with its reference', async (t) => {
   const between = await startBetween(t, service)
   const { shop } = between
-  const reached = Promise.withResolvers<void>()
-  const letGo = Promise.withResolvers<undefined>()
-  between.meanwhile = () => {
-    reached.resolve()
-    return letGo.promise
-  }
+  const { reached, letGo } = hold(between)
   const first = shop.initialize({ reference: 'two-tabs' })
-  await reached.promise
+  await reached
   const others = await Promise.all(Array.from({ length: 5 }, () => shop.initialize({ reference: 'two-tabs' })))
   for (const { status, body, headers } of others) {
     assert.deepEqual([status, body.code], [409, 'attempt_in_progress'])
     assert.match(body.attempt, /^two-tabs-/)
     assert.ok(Number(headers['retry-after']) > 0)
   }
-  letGo.resolve(undefined)
+  letGo()
   const { status, body } = await first
   assert.equal(status, 200)
   const payment = await shop.payment('two-tabs')
@@ -336,10 +322,7 @@ test('B19: while the customer may be paying it is asked for after 10 s, 30 s, ea
 test('B19: an unknown outcome is checked for seven days, then needs review; it never fails automatically', async (t) => {
   const between = await startBetween(t, service)
   const { shop, upstream } = between
-  upstream.trouble = 'reset after the work'
-  const { body } = await shop.initialize()
-  upstream.trouble = undefined
-  const payment = await shop.payment(body.attempt)
+  const payment = await startUnanswered(between)
   upstream.garble = () => ({ status: 200, text: JSON.stringify({ data: recordOf(payment, 'processing') }) })
   const times: number[] = []
   for (;;) {
@@ -469,10 +452,7 @@ const data = (record: Json): Said => said(JSON.stringify({ data: record }))
 test('B22: an unreadable answer is an unknown outcome: never a crash, never a final status', async (t) => {
   const between = await startBetween(t, service)
   const { shop, upstream } = between
-  upstream.trouble = 'reset after the work'
-  const { body } = await shop.initialize()
-  upstream.trouble = undefined
-  const payment = await shop.payment(body.attempt)
+  const payment = await startUnanswered(between)
   const { id, providerReference: order } = payment.attempts[0]
   await charge(shop, order)
   for (const [what, answer, isReadableAtFirst] of ODD) {
@@ -534,20 +514,14 @@ test('a stale answer of "pending" after a notice of "processing" does not reopen
   const { payment, order } = await start(shop, { reference: 'overtaken' })
   const old = await recordAt(service, shop, order)
   assert.equal(old.status, 'pending')
-  const reached = Promise.withResolvers<void>()
-  const letGo = Promise.withResolvers<Said>()
-  between.meanwhile = ({ method }) => {
-    if (method !== 'GET') return Promise.resolve(undefined)
-    reached.resolve()
-    return letGo.promise
-  }
+  const { reached, letGo } = hold(between, ({ method }) => method === 'GET')
   await letPass(database, payment, 15)
   const checking = checkDueAttempts(between.parts, 100)
-  await reached.promise
+  await reached
   await notify(between, shop, noticeAbout({ ...old, status: 'processing' }, 'payment.processing'))
   const statusNow = async () => (await shop.payment('overtaken')).attempts[0].status
   await eventually(statusNow, (status) => status === 'processing')
-  letGo.resolve({ status: 200, text: JSON.stringify({ data: old }) })
+  letGo({ status: 200, text: JSON.stringify({ data: old }) })
   await checking
   assert.equal(await statusNow(), 'processing', 'what was true before is old news')
   between.meanwhile = undefined
@@ -566,12 +540,7 @@ test('B20: while one provider keeps a question waiting, the money of another mer
   await loseNotices(shop)
   const healthy = await start(shop)
   await charge(shop, healthy.order)
-  const reached = Promise.withResolvers<void>()
-  const letGo = Promise.withResolvers<undefined>()
-  between.meanwhile = () => {
-    reached.resolve()
-    return letGo.promise
-  }
+  const { reached, letGo } = hold(between)
   const providers: Providers = {
     ...parts.providers,
     connect: (owner, ...of) =>
@@ -581,11 +550,11 @@ test('B20: while one provider keeps a question waiting, the money of another mer
   await makeChecksDue(database, silent.payment.id)
   const worker = startWorker({ ...parts, providers })
   try {
-    await reached.promise
+    await reached
     await makeChecksDue(database, healthy.payment.id)
     await eventually(() => shop.payment(healthy.payment.id), isPaid)
   } finally {
-    letGo.resolve(undefined)
+    letGo()
     await worker.stop()
   }
 })

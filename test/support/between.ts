@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Logger } from 'pino'
 import { uuidOf } from '../../src/kernel/ids.ts'
@@ -9,6 +10,7 @@ import type { ProviderClient, Providers } from '../../src/providers/provider.ts'
 import { findProvider } from '../../src/providers/registry.ts'
 import { type Asked, httpTo, type Said, startUpstream, type Upstream } from '../fakes/upstream.ts'
 import { callingBy, type PayingService, request, type Shop } from './paying.ts'
+import type { Json } from './payment-records.ts'
 import { loseNotices } from './sandbox-payments.ts'
 import { startOn } from './service.ts'
 
@@ -65,6 +67,31 @@ export async function startBetween(
     shop: shopAt(baseUrl, shop),
   }
   return between
+}
+
+/** Holds every call to the provider until `letGo`, which may name another answer. `reached`: one has arrived. */
+export function hold(between: Between, isMeant: (asked: Asked) => boolean = () => true) {
+  const reached = Promise.withResolvers<void>()
+  const held = Promise.withResolvers<Said | undefined>()
+  between.meanwhile = async (asked) => {
+    if (!isMeant(asked)) return undefined
+    reached.resolve()
+    return held.promise
+  }
+  return { reached: reached.promise, letGo: (answer?: Said) => held.resolve(answer) }
+}
+
+/** Starts an attempt whose answer gets lost. Before: the provider has not worked on it. */
+export async function startUnanswered(
+  { shop, upstream }: Between,
+  when: 'before' | 'after' = 'after',
+  changes: Record<string, unknown> = {},
+): Promise<Json> {
+  upstream.trouble = `reset ${when} the work`
+  const { status, body } = await shop.initialize(changes)
+  upstream.trouble = undefined
+  assert.deepEqual([status, body.code], [504, 'provider_timeout'])
+  return shop.payment(body.attempt)
 }
 
 function providersAt(baseURL: string, masterKey: Buffer, http: () => ProviderHttp): Providers {
