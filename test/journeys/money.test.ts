@@ -815,7 +815,7 @@ test('an audit during payments reads a consistent snapshot and finds no differen
   }
   const auditing = auditOn()
   for (let index = 0; index < 4; index++) {
-    const { payment, order } = await payByCard(shop, { reference: `audited-${index}` })
+    const { payment } = await payByCard(shop, { reference: `audited-${index}` })
     assert.equal((await refund(shop, payment.id, { amount: 5 })).status, 201)
   }
   isOver = true

@@ -101,7 +101,7 @@ test('B13: a card is charged and the provider never says so: the return makes it
 
 test('B13: the first answer is lost after the money was taken: the reference is the same at every call, so nothing is charged twice', async (t) => {
   const between = await startBetween(t, service)
-  const { shop, upstream, asked } = between
+  const { shop, asked } = between
   const payment = await startUnanswered(between)
   const order = payment.attempts[0].providerReference
   await charge(shop, order)

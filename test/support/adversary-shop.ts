@@ -2,7 +2,7 @@ import { pino } from 'pino'
 import type { Database } from '../../src/database/database.ts'
 import { createMerchant } from '../../src/integrations/create-merchant.ts'
 import { integrationCache } from '../../src/integrations/integration-cache.ts'
-import { systemClock } from '../../src/kernel/clock.ts'
+import { type Clock, systemClock } from '../../src/kernel/clock.ts'
 import type { Country } from '../../src/kernel/country.ts'
 import type { PaymentId } from '../../src/kernel/ids.ts'
 import type { Currency } from '../../src/kernel/money.ts'
@@ -14,7 +14,7 @@ import { createPayment, paymentBatch } from '../../src/payments/start/create-pay
 import type { Adversary, Fate } from './adversary.ts'
 
 /** A merchant whose only provider is the adversary, without HTTP: for tests of operations on a real database. */
-export async function adversaryShop(database: Database, adversary: Adversary) {
+export async function adversaryShop(database: Database, adversary: Adversary, clock: Clock = systemClock) {
   const integration = {
     provider: adversary.name,
     channels: ['card' as const, 'virtual-bank-account' as const],
@@ -40,7 +40,7 @@ export async function adversaryShop(database: Database, adversary: Adversary) {
   function parts(met: Fate = 'honest'): PaymentDeps {
     return {
       database,
-      clock: systemClock,
+      clock,
       log: pino({ level: 'silent' }),
       links: linksOn(() => 'http://pay.test'),
       providers: {
@@ -57,12 +57,12 @@ export async function adversaryShop(database: Database, adversary: Adversary) {
 
   const createDependencies = {
     database,
-    clock: systemClock,
+    clock,
     integrationCache: integrationCache(database),
     paymentBatch: paymentBatch(database),
   }
 
-  async function newPayment(amount: number): Promise<PaymentId> {
+  async function newPayment(amount: number, reference = `order-${crypto.randomUUID()}`): Promise<PaymentId> {
     const { ticket } = await createPayment(createDependencies, {
       caller,
       request: {
@@ -75,12 +75,12 @@ export async function adversaryShop(database: Database, adversary: Adversary) {
         webhook: null,
         metadata: {},
       },
-      reference: `order-${crypto.randomUUID()}`,
+      reference,
       expiresInSeconds: 86_400,
       idempotency: undefined,
     })
     return ticket.id
   }
 
-  return { caller, parts, newPayment }
+  return { caller, parts, createDependencies, newPayment }
 }
