@@ -18,8 +18,9 @@ import { PURGES } from '../src/providers/gateway/simulator/purge-store.ts'
 import { KEPT, purgesOf, type RetentionDays, retentionJob } from '../src/worker/retention.ts'
 import { startListener } from './support/listener.ts'
 import { eventually, startPaying } from './support/paying.ts'
+import { assertAudited } from './support/payment-records.ts'
 import { placedTables } from './support/place-rule.ts'
-import { assertAudited, atProvider } from './support/returns.ts'
+import { atProvider } from './support/returns.ts'
 import { type Paid, paid } from './support/sandbox-payments.ts'
 
 const { addShop, database, databaseUrl, parts } = await startPaying({ deliver: true })

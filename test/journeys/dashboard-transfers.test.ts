@@ -5,9 +5,7 @@ import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
 import { expirePayments } from '../../src/payments/settle/expire-payments.ts'
 import { settleAttempt } from '../../src/payments/settle/settle-attempt.ts'
-import { audit } from '../../src/payments/state/audit.ts'
 import { hasChecksDue } from '../../src/payments/store/attempts.ts'
-import { recordsAfter } from '../../src/payments/store/audit-records.ts'
 import { countOpenCases } from '../../src/payments/store/open-cases.ts'
 import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
 import { listUnmatchedReceipts } from '../../src/payments/store/receipts.ts'
@@ -16,6 +14,7 @@ import { repairDifference } from '../../src/reconciliation/repair-difference.ts'
 import { browserAs, type DashboardBrowser } from '../support/dashboard.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 import {
+  assertAudited,
   letPass,
   madeUpRecord,
   noticeAbout,
@@ -74,18 +73,6 @@ async function openMoney(transaction: string): Promise<Json> {
   return all.find(({ transactionId }) => transactionId === transaction)
 }
 
-async function assertAuditIsClean(): Promise<void> {
-  const found: string[] = []
-  for (let last: PaymentId | undefined; ; ) {
-    const page = await database.transaction((tx) => recordsAfter(tx, last, 500))
-    for (const records of page)
-      found.push(...audit(records).map((each) => `${records.state.payment.reference}: ${each}`))
-    last = page.at(-1)?.state.payment.id
-    if (page.length < 500) break
-  }
-  assert.deepEqual(found, [])
-}
-
 test('unmatched money is matched with a payment, which it pays by the normal path, once', async () => {
   const { payment } = await begin('match-1')
   const money = await unmatchedMoney(AMOUNT)
@@ -109,7 +96,7 @@ test('unmatched money is matched with a payment, which it pays by the normal pat
   const [act1] = await database.rows(sql`
     select act, subject from audit_log where merchant_id = ${shop.merchantUuid} order by id desc limit 1`)
   assert.deepEqual(act1, { act: 'transfer.matched', subject: `${money.id} with ${payment.id}` })
-  await assertAuditIsClean()
+  await assertAudited(database)
 })
 
 test('money is matched with a payment that has ended or was never started: in part, then in full and late', async () => {
@@ -128,7 +115,7 @@ test('money is matched with a payment that has ended or was never started: in pa
   assert.deepEqual([late.kind, late.amount, late.id], ['late', AMOUNT, payment.id])
   assert.equal((await act(owner, late, 'note', { note: 'Delivered all the same.' })).status, 200)
   assert.equal(await openOf('match-2'), undefined)
-  await assertAuditIsClean()
+  await assertAudited(database)
 })
 
 test('money is matched only if the provider confirms it: a notice alone pays nothing', async () => {
@@ -185,7 +172,7 @@ test('two people at once make one result', async () => {
   assert.deepEqual((await recordsOf(database, await shop.payment('race-3'))).refunds, [
     { amount: 500, kind: 'merchant', status: 'successful' },
   ])
-  await assertAuditIsClean()
+  await assertAudited(database)
 })
 
 test('overpaid and underpaid money goes back through the provider', async () => {
@@ -204,7 +191,7 @@ test('overpaid and underpaid money goes back through the provider', async () => 
   await shop.call('POST', '/payments/v1/payments/under-1/cancel')
   assert.equal((await act(owner, underpaid, 'return', { byHand: false, note: 'gone' })).body.data.state, 'returned')
   assert.equal(await openOf('under-1'), undefined)
-  await assertAuditIsClean()
+  await assertAudited(database)
 })
 
 test('money that was returned by hand cannot be refunded as well', async () => {
@@ -217,7 +204,7 @@ test('money that was returned by hand cannot be refunded as well', async () => {
   const path = '/payments/v1/payments/hand-1/refunds'
   assert.equal((await shop.call('POST', path, { amount: AMOUNT + 1 })).body.code, 'refund_exceeds_payment')
   assert.equal((await shop.call('POST', path, { amount: AMOUNT })).status, 201)
-  await assertAuditIsClean()
+  await assertAudited(database)
 })
 
 test('money that was returned by hand does not pay, and is not refunded when another attempt pays', async () => {
@@ -231,7 +218,7 @@ test('money that was returned by hand does not pay, and is not refunded when ano
   await eventually(() => shop.payment('hand-2'), isPaid)
   const refunds = (await recordsOf(database, payment)).refunds.map(({ amount, kind }) => `${amount} ${kind}`)
   assert.deepEqual(refunds.sort(), ['4000 provider', '6000 surplus'])
-  await assertAuditIsClean()
+  await assertAudited(database)
 })
 
 test('unmatched money that was returned by hand does not pay when the provider names its order later', async () => {
@@ -248,7 +235,7 @@ test('unmatched money that was returned by hand does not pay when the provider n
   await settleAttempt(parts, attempt ?? assert.fail(), { source: 'check', outcome })
   const { status, attempts } = await shop.payment('hand-4')
   assert.deepEqual([status, attempts[0].failure.code], ['pending', 'reversed'])
-  await assertAuditIsClean()
+  await assertAudited(database)
 })
 
 test('a return by hand in the provider’s dashboard is one refund', async () => {
@@ -260,7 +247,7 @@ test('a return by hand in the provider’s dashboard is one refund', async () =>
     database.rows<{ amount: number; named: boolean }>(sql`
     select amount, provider_refund_id is not null as named from refunds where payment_id = ${uuidOf(payment.id as PaymentId)}`)
   assert.deepEqual(await eventually(named, (all) => all.some((each) => each.named)), [{ amount: 400, named: true }])
-  await assertAuditIsClean()
+  await assertAudited(database)
 })
 
 test('a surplus whose refund failed is on the list, and is sent back again', async () => {
@@ -279,7 +266,7 @@ test('a surplus whose refund failed is on the list, and is sent back again', asy
   assert.equal((await act(owner, surplus, 'return', { byHand: false, note: 'try again' })).body.data.state, 'returned')
   const { amountPaid, amountRefunded } = await shop.payment('surplus-1')
   assert.deepEqual([amountPaid, amountRefunded, await openOf('surplus-1')], [AMOUNT, 0, undefined])
-  await assertAuditIsClean()
+  await assertAudited(database)
 })
 
 test('a note closes a line until more money comes', async () => {
@@ -354,7 +341,7 @@ test('a payment that needs a review is marked as reviewed, with a note, once', a
   assert.deepEqual([review.act, review.note], ['reviewed', 'Asked the bank: nothing was paid.'])
   const { eventTypes } = await recordsOf(database, payment)
   assert.equal(eventTypes.at(-1), 'attempt.reviewed')
-  await assertAuditIsClean()
+  await assertAudited(database)
 })
 
 test('money that a restored database does not know is checked, or listed as unmatched', async () => {
@@ -400,7 +387,7 @@ test('unknown money is open without what the provider has given back of it', asy
   assert.equal(matched.status, 200, JSON.stringify(matched.body))
   const { status, amountPaid, amountRefunded } = await shop.payment('restored-2')
   assert.deepEqual([status, amountPaid, amountRefunded], ['pending', 7_000, 3_000], 'less is there than is due')
-  await assertAuditIsClean()
+  await assertAudited(database)
 })
 
 test('the repair leaves the money of another merchant who uses the same provider account', async () => {

@@ -4,17 +4,8 @@ import { type Currency, money } from '../../src/kernel/money.ts'
 import type { ListedDispute, ListedRefund } from '../../src/providers/provider.ts'
 import { reconcileDueReturns } from '../../src/reconciliation/reconcile-due.ts'
 import { eventually, type Shop, startPaying } from '../support/paying.ts'
-import { letPass } from '../support/payment-records.ts'
-import {
-  assertAudited,
-  atProvider,
-  DAY,
-  givenBack,
-  listedRefund,
-  listingProvider,
-  toldOf,
-  typesTold,
-} from '../support/returns.ts'
+import { assertAudited, letPass } from '../support/payment-records.ts'
+import { atProvider, DAY, givenBack, listedRefund, listingProvider, toldOf, typesTold } from '../support/returns.ts'
 import { AMOUNT, loseNotices, type Paid, paid } from '../support/sandbox-payments.ts'
 
 const service = await startPaying()

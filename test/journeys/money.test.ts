@@ -18,6 +18,7 @@ import type { SavedCardToken } from '../../src/providers/provider.ts'
 import { hold, startBetween } from '../support/between.ts'
 import { eventually, request, type Shop, startPaying } from '../support/paying.ts'
 import {
+  assertAudited,
   closeInstructions,
   type Json,
   letPass,
@@ -560,14 +561,6 @@ const cancel = async (shop: Shop, { id }: Json) =>
   assert.equal((await shop.call('POST', `/payments/v1/payments/${id}/cancel`)).status, 200)
 const sums = ({ status, amountPaid, amountRefunded }: Json) => [status, amountPaid, amountRefunded]
 
-/** What is on record disagrees with nothing that it was made of. */
-async function assertAudited({ id }: Json) {
-  const all = await database.transaction((tx) => recordsAfter(tx, undefined, 1_000))
-  const records = all.find(({ state }) => state.payment.id === id)
-  assert.ok(records)
-  assert.deepEqual(audit(records), [])
-}
-
 /** The provider is asked now, as on any schedule. */
 async function check(through: typeof parts, { id }: Json) {
   await makeChecksDue(database, id)
@@ -600,7 +593,7 @@ test('B17: returned money of another attempt does not prevent a late success', a
   assert.deepEqual((await recordsOf(database, paid)).refunds, [
     { amount: taken, kind: 'merchant', status: 'successful' },
   ])
-  await assertAudited(paid)
+  await assertAudited(database, paid)
 })
 
 test('B17: returned money does not complete a payment; only held money counts', async () => {
@@ -625,7 +618,7 @@ test('B17: returned money does not complete a payment; only held money counts', 
     false,
     'nobody has too much',
   )
-  await assertAudited(paid)
+  await assertAudited(database, paid)
 })
 
 test('B18: a part that went back already is not announced or sent back again when another attempt pays it all', async () => {
@@ -653,7 +646,7 @@ test('B18: a part that went back already is not announced or sent back again whe
   const whole = await refund(shop, paid.id, { amount: 1_000_000 })
   assert.deepEqual([whole.status, whole.body.data?.status], [201, 'successful'], 'all that was paid can still go back')
   assert.equal((await ledger(shop, second.order)).refunded, 1_000_000)
-  await assertAudited(paid)
+  await assertAudited(database, paid)
 })
 
 test('B21: a notice of a refund before the payment is known to be paid: the money is recorded first, with its refund', async () => {
@@ -669,7 +662,7 @@ test('B21: a notice of a refund before the payment is known to be paid: the mone
   const { eventTypes, refunds } = await recordsOf(database, payment)
   assert.deepEqual(eventTypes.slice(2), ['attempt.failed'])
   assert.deepEqual(refunds, [{ amount: AMOUNT, kind: 'provider', status: 'successful' }])
-  await assertAudited(after)
+  await assertAudited(database, after)
 })
 
 test('B21: a refund of the surplus attempt that was made on the provider’s side is not the payment’s, which can still be refunded', async () => {
@@ -703,7 +696,7 @@ test('B21: a refund of the surplus attempt that was made on the provider’s sid
   const own = await refund(shop, after.id)
   assert.deepEqual([own.status, own.body.data?.status], [201, 'successful'])
   assert.equal((await ledger(shop, first.order)).refunded, AMOUNT)
-  await assertAudited(after)
+  await assertAudited(database, after)
 })
 
 /** The provider answers that these transactions have paid the order. */
@@ -739,7 +732,7 @@ test('B12: money in another currency is for a person to see to, before the payme
       [AMOUNT, 'NGN', true],
     ],
   )
-  await assertAudited(payment)
+  await assertAudited(database, payment)
 })
 
 test('B12: money in another currency beside all that was asked for, in one answer: paid at once, and needsReview is set', async (t) => {

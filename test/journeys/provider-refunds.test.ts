@@ -15,9 +15,8 @@ import { signNotice } from '../../src/providers/gateway/simulator/notices.ts'
 import type { Connection, ListedRefund, Provider, RefundOutcome } from '../../src/providers/provider.ts'
 import { reconcileDueReturns } from '../../src/reconciliation/reconcile-due.ts'
 import { eventually, request, type Shop, startPaying } from '../support/paying.ts'
-import { letPass, noticeAbout, noticesAbout, recordAt } from '../support/payment-records.ts'
+import { assertAudited, letPass, noticeAbout, noticesAbout, recordAt } from '../support/payment-records.ts'
 import {
-  assertAudited,
   atProvider,
   DAY,
   givenBack,

@@ -4,13 +4,12 @@ import { sql } from '../../src/database/sql.ts'
 import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import { cancelPayment } from '../../src/payments/settle/cancel-payment.ts'
 import { checkAttempt } from '../../src/payments/settle/settle-attempt.ts'
-import { audit } from '../../src/payments/state/audit.ts'
-import { recordsAfter } from '../../src/payments/store/audit-records.ts'
 import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
 import { Adversary, type ChargeKind } from '../support/adversary.ts'
 import { adversaryShop } from '../support/adversary-shop.ts'
 import { startById } from '../support/by-id.ts'
 import { createDatabase } from '../support/database.ts'
+import { assertAudited } from '../support/payment-records.ts'
 
 const PRICE = 1_000
 const { database } = await createDatabase()
@@ -45,12 +44,6 @@ async function recordsOf(id: PaymentId) {
 
 const plain = (row: Record<string, unknown>): Record<string, unknown> => ({ ...row })
 
-async function assertAudited(id: PaymentId): Promise<void> {
-  const all = await database.transaction((tx) => recordsAfter(tx, undefined, 1_000))
-  const records = all.find(({ state }) => state.payment.id === id) ?? assert.fail()
-  assert.deepEqual(audit(records), [])
-}
-
 test('a cancelled payment whose money was reversed before we saw it stays cancelled, and both movements are recorded', async () => {
   const started = await start()
   await cancelPayment(parts(), started.id)
@@ -68,7 +61,7 @@ test('a cancelled payment whose money was reversed before we saw it stays cancel
   const row = { kind: 'provider', status: 'successful', amount: PRICE, counted: false, provider_refund_id: null }
   assert.deepEqual(refunds, [{ ...row, transactions: 1 }])
   assert.deepEqual(receipts, [{ amount: PRICE, counted: false, returned: PRICE }])
-  await assertAudited(started.id)
+  await assertAudited(database, started)
 })
 
 test('an open attempt whose money was reversed before we saw it fails with code reversed', async () => {
@@ -78,7 +71,7 @@ test('an open attempt whose money was reversed before we saw it fails with code 
   assert.deepEqual([payment.status, payment.amountPaid], ['pending', 0])
   assert.deepEqual([attempts[0]?.status, attempts[0]?.failure?.code], ['failed', 'reversed'])
   assert.deepEqual(types, ['attempt.started', 'attempt.pending', 'attempt.failed'])
-  await assertAudited(started.id)
+  await assertAudited(database, started)
 })
 
 test('an attempt of whose money a part was returned before we saw it needs review', async () => {
@@ -89,5 +82,5 @@ test('an attempt of whose money a part was returned before we saw it needs revie
   assert.match(attempts[0]?.needsReview ?? '', /300 was given back/)
   assert.deepEqual(types.slice(2), ['attempt.failed', 'attempt.needs_review'])
   assert.equal(refunds[0]?.counted, true)
-  await assertAudited(started.id)
+  await assertAudited(database, started)
 })

@@ -14,7 +14,8 @@ import { closeTransfer } from '../../src/payments/transfers/handle-transfer.ts'
 import type { Connection, ListedDispute, Receipt } from '../../src/providers/provider.ts'
 import { spreadReturned } from '../../src/providers/spread-returned.ts'
 import { type Shop, startPaying } from '../support/paying.ts'
-import { assertAudited, listedRefund, listingProvider, refund } from '../support/returns.ts'
+import { assertAudited } from '../support/payment-records.ts'
+import { listedRefund, listingProvider, refund } from '../support/returns.ts'
 import { AMOUNT, loseNotices, type Paid, paid } from '../support/sandbox-payments.ts'
 
 const service = await startPaying()

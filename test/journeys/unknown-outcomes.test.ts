@@ -10,32 +10,21 @@ import { startWorker } from '../../src/worker/worker.ts'
 import { type Said, TROUBLES } from '../fakes/upstream.ts'
 import { hold, startBetween, startUnanswered } from '../support/between.ts'
 import { eventually, request, startPaying } from '../support/paying.ts'
-import { type Json, letPass, noticeAbout, notify, recordAt, recordsOf } from '../support/payment-records.ts'
+import {
+  type Json,
+  letPass,
+  nextCheck,
+  noticeAbout,
+  notify,
+  recordAt,
+  recordOf,
+  recordsOf,
+} from '../support/payment-records.ts'
 import { AMOUNT, charge, isPaid, loseNotices, start, TRANSFER, transfer } from '../support/sandbox-payments.ts'
 import { CARD } from '../support/simulator.ts'
 
 const service = await startPaying()
 const { database, parts } = service
-
-/** The next check is due: so much time passes, and the clock does its work. How long that was, in seconds since the attempt is watched. */
-async function nextCheck(through: typeof parts, payment: Json, number = 1): Promise<number | null> {
-  const row = await watchOf(payment, number)
-  if (row.next === null) return null
-  await letPass(database, payment, row.next - row.now + 0.05)
-  await checkDueAttempts(through, 100)
-  return Math.round(row.next)
-}
-
-/** In seconds since the attempt is watched: when it is asked for next, and what time it is. */
-async function watchOf(payment: Json, number = 1): Promise<{ next: number | null; now: number }> {
-  const attempt = payment.attempts[number - 1]
-  const row = await database.row<{ next: number | null; now: number }>(sql`
-    select extract(epoch from next_check_at - watched_since)::float8 as next,
-           extract(epoch from now() - watched_since)::float8 as now
-      from attempts where id = ${uuidOf(attempt.id as AttemptId)}`)
-  assert.ok(row)
-  return row
-}
 
 for (const trouble of TROUBLES) {
   test(`B13: a provider that is ${trouble} when an attempt is created: 504 with the attempt, which is processing, and found out later`, async (t) => {
@@ -146,22 +135,6 @@ test('B14: "no such transaction" of an order that the provider has known proves 
   const again = await start(shop, { reference: 'never-there' })
   assert.deepEqual([again.payment.id, again.attempt.number], [payment.id, 2])
 })
-
-function recordOf(payment: Json, status: string, changes: Record<string, unknown> = {}): Json {
-  return {
-    reference: payment.attempts[0].providerReference,
-    channel: 'card',
-    status,
-    requested: AMOUNT,
-    amount: 0,
-    refunded: 0,
-    currency: 'NGN',
-    publicKey: 'gpk_x',
-    expiresAt: payment.expiresAt,
-    transactions: [],
-    ...changes,
-  }
-}
 
 test('B14: an order that was not there, failed, and is paid after all: the money makes it successful', async (t) => {
   const between = await startBetween(t, service)

@@ -2,7 +2,11 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { Database, Queries } from '../../src/database/database.ts'
 import { sql } from '../../src/database/sql.ts'
-import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
+import { type AttemptId, type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
+import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
+import { checkDueAttempts } from '../../src/payments/settle/check-attempts.ts'
+import { audit } from '../../src/payments/state/audit.ts'
+import { recordsAfter } from '../../src/payments/store/audit-records.ts'
 import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
 import { signNotice } from '../../src/providers/gateway/simulator/notices.ts'
 import { eventually, type PayingService, request, type Shop } from './paying.ts'
@@ -187,4 +191,49 @@ export function workedOff(database: Database, order: string, count: number): Pro
     () => noticesAbout(database, order),
     (notices) => notices.length === count && notices.every(({ state }) => state !== 'waiting'),
   )
+}
+
+/** Asserts that the audit finds no difference: in the payment, or in any. */
+export async function assertAudited(database: Database, payment?: { id: string }): Promise<void> {
+  const all = await database.transaction((tx) => recordsAfter(tx, undefined, 10_000))
+  const records = payment ? all.filter(({ state }) => state.payment.id === payment.id) : all
+  if (payment) assert.equal(records.length, 1)
+  assert.deepEqual(
+    records.flatMap((each) => audit(each)),
+    [],
+  )
+}
+
+/** The record of the first attempt at the provider, as its API would answer it. */
+export function recordOf(payment: Json, status: string): Json {
+  return {
+    reference: payment.attempts[0].providerReference,
+    channel: 'card',
+    status,
+    requested: 1_250_000,
+    amount: 0,
+    refunded: 0,
+    currency: 'NGN',
+    publicKey: 'gpk_x',
+    expiresAt: payment.expiresAt,
+    transactions: [],
+  }
+}
+
+/** In seconds since the attempt is watched: when it is asked for next, and what time it is. */
+async function watchOf(database: Database, attempt: Json): Promise<{ next: number | null; now: number }> {
+  const row = await database.row<{ next: number | null; now: number }>(sql`
+    select extract(epoch from next_check_at - watched_since)::float8 as next,
+           extract(epoch from now() - watched_since)::float8 as now
+      from attempts where id = ${uuidOf(attempt.id as AttemptId)}`)
+  return row ?? assert.fail()
+}
+
+/** The next check of the first attempt is due: so much time passes, and the clock does its work. Returns the seconds since it is watched. */
+export async function nextCheck(through: PaymentDependencies, payment: Json): Promise<number | null> {
+  const { next, now } = await watchOf(through.database, payment.attempts[0])
+  if (next === null) return null
+  await letPass(through.database, payment, next - now + 0.05)
+  await checkDueAttempts(through, 100)
+  return Math.round(next)
 }

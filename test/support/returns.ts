@@ -6,8 +6,6 @@ import { type Currency, money } from '../../src/kernel/money.ts'
 import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
 import { reconcileReturns } from '../../src/payments/refunds/reconcile-returns.ts'
 import type { Attempt } from '../../src/payments/state/attempt.ts'
-import { audit } from '../../src/payments/state/audit.ts'
-import { recordsAfter } from '../../src/payments/store/audit-records.ts'
 import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
 import type { Connection, ListedDispute, ListedRefund, Providers } from '../../src/providers/provider.ts'
 import { eventually, type PayingService, type Shop } from './paying.ts'
@@ -55,15 +53,6 @@ export async function heard(database: Database, { order }: Paid, count: number):
   await eventually(
     () => database.rows<{ state: string }>(sql`select state from notices where reference = ${order}`),
     (notices) => notices.length >= count && notices.every(({ state }) => state !== 'waiting'),
-  )
-}
-
-/** Asserts that the audit finds no difference in any payment. */
-export async function assertAudited(database: Database): Promise<void> {
-  const records = await database.transaction((tx) => recordsAfter(tx, undefined, 10_000))
-  assert.deepEqual(
-    records.flatMap((each) => audit(each)),
-    [],
   )
 }
 
