@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import { type Currency, money } from '../../src/kernel/money.ts'
 import type { ListedDispute, ListedRefund } from '../../src/providers/provider.ts'
-import { reconcileDueReturns } from '../../src/reconciliation/reconcile-due.ts'
+import { reconcileDueAttempts } from '../../src/reconciliation/reconcile-due.ts'
 import { eventually, type Shop, startPaying } from '../support/paying.ts'
 import { assertAudited, letPass } from '../support/payment-records.ts'
 import { atProvider, DAY, givenBack, listedRefund, listingProvider, toldOf, typesTold } from '../support/returns.ts'
@@ -68,7 +68,7 @@ test('each change of a dispute’s reason or amount is announced once as dispute
   )
   assert.equal(dispute.reason, 'duplicate')
   await letPass(database, payment, 2 * DAY)
-  assert.equal(await reconcileDueReturns(parts, 100), 1)
+  assert.equal(await reconcileDueAttempts(parts, 100), 1)
   assert.deepEqual(await typesTold(database, payment), ['dispute.opened', 'dispute.updated'])
 })
 
@@ -114,7 +114,7 @@ test('a dispute whose notices were all lost is found by the daily reconciliation
   await close(shop, id, 'lost')
   assert.equal(await reconcileDueAttempts(parts, 100), 0, 'not before its day')
   await letPass(database, payment, 2 * DAY)
-  assert.equal(await reconcileDueReturns(parts, 100), 1)
+  assert.equal(await reconcileDueAttempts(parts, 100), 1)
   assert.deepEqual(await typesTold(database, payment), ['dispute.opened', 'dispute.lost'])
   assert.deepEqual(await moneyOf(shop, payment), ['successful', AMOUNT, AMOUNT])
 })

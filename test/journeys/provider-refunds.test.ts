@@ -12,8 +12,8 @@ import { findPaymentStateById } from '../../src/payments/store/payment-states.ts
 import { findRefund, sealAccount } from '../../src/payments/store/refunds.ts'
 import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
 import { signNotice } from '../../src/providers/gateway/simulator/notices.ts'
-import type { Connection, ListedRefund, Provider, RefundOutcome } from '../../src/providers/provider.ts'
-import { reconcileDueReturns } from '../../src/reconciliation/reconcile-due.ts'
+import type { ListedRefund, Provider, ProviderClient, RefundOutcome } from '../../src/providers/provider.ts'
+import { reconcileDueAttempts } from '../../src/reconciliation/reconcile-due.ts'
 import { eventually, request, type Shop, startPaying } from '../support/paying.ts'
 import { assertAudited, letPass, noticeAbout, noticesAbout, recordAt } from '../support/payment-records.ts'
 import {

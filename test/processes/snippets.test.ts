@@ -30,7 +30,6 @@ import { startListener } from '../support/listener.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 import { PNG } from '../support/picture.ts'
 import { charge, isPaid } from '../support/sandbox-payments.ts'
-import type { Answer } from '../support/service.ts'
 import { openWidgetShop } from '../support/widget-shop.ts'
 
 const ROOT = join(import.meta.dirname, '../..')

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { Database, Queries } from '../../src/database/database.ts'
 import { sql } from '../../src/database/sql.ts'
 import { type AttemptId, type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
-import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
+import type { PaymentDeps } from '../../src/payments/deps.ts'
 import { checkDueAttempts } from '../../src/payments/settle/check-attempts.ts'
 import { audit } from '../../src/payments/state/audit.ts'
 import { recordsAfter } from '../../src/payments/store/audit-records.ts'
@@ -230,7 +230,7 @@ async function watchOf(database: Database, attempt: Json): Promise<{ next: numbe
 }
 
 /** The next check of the first attempt is due: so much time passes, and the clock does its work. Returns the seconds since it is watched. */
-export async function nextCheck(through: PaymentDependencies, payment: Json): Promise<number | null> {
+export async function nextCheck(through: PaymentDeps, payment: Json): Promise<number | null> {
   const { next, now } = await watchOf(through.database, payment.attempts[0])
   if (next === null) return null
   await letPass(through.database, payment, next - now + 0.05)

@@ -5,7 +5,7 @@ import { sql } from '../../src/database/sql.ts'
 import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import type { Currency } from '../../src/kernel/money.ts'
 import { Problem } from '../../src/kernel/problem.ts'
-import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
+import type { PaymentDeps } from '../../src/payments/deps.ts'
 import { refundPayment, sendDueRefunds } from '../../src/payments/refunds/refund-payment.ts'
 import { cancelPayment } from '../../src/payments/settle/cancel-payment.ts'
 import { expirePayments } from '../../src/payments/settle/expire-payments.ts'
@@ -141,7 +141,7 @@ export class Scene {
     this.#shop = shop
   }
 
-  parts(met: Fate): PaymentDependencies {
+  parts(met: Fate): PaymentDeps {
     return this.#shop.parts(met)
   }
 

@@ -3,11 +3,11 @@ import type { Database } from '../../src/database/database.ts'
 import { sql } from '../../src/database/sql.ts'
 import { idOf, type PaymentId, placeOf, type RefundId, uuidOf } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
-import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
-import { reconcileReturns } from '../../src/payments/refunds/reconcile-returns.ts'
+import type { PaymentDeps } from '../../src/payments/deps.ts'
+import { reconcileAttempt } from '../../src/payments/refunds/reconcile-attempt.ts'
 import type { Attempt } from '../../src/payments/state/attempt.ts'
 import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
-import type { Connection, ListedDispute, ListedRefund, Providers } from '../../src/providers/provider.ts'
+import type { ListedDispute, ListedRefund, ProviderClient, Providers } from '../../src/providers/provider.ts'
 import { eventually, type PayingService, type Shop } from './paying.ts'
 import { ledger, type Paid } from './sandbox-payments.ts'
 import type { Answer } from './service.ts'
@@ -64,14 +64,14 @@ export function listingProvider({ database, parts }: Pick<PayingService, 'databa
   }
 
   /** The service with a provider that answers some calls so. */
-  function withProvider(changes: Partial<Connection>): PaymentDependencies {
+  function withProvider(changes: Partial<ProviderClient>): PaymentDeps {
     const connect: Providers['connect'] = async (...of) => ({ ...(await parts.providers.connect(...of)), ...changes })
     return { ...parts, providers: { ...parts.providers, connect } }
   }
 
   async function reconcileWith(payment: Paid, refunds: ListedRefund[] = [], disputes: ListedDispute[] = []) {
-    const listReturns: Connection['listReturns'] = async () => ({ kind: 'returns', refunds, disputes })
-    return reconcileReturns(withProvider({ listReturns }), await attemptOf(payment))
+    const listReversals: ProviderClient['listReversals'] = async () => ({ kind: 'reversals', refunds, disputes })
+    return reconcileAttempt(withProvider({ listReversals }), await attemptOf(payment))
   }
 
   /** A refund of ours that the provider has not answered. */
