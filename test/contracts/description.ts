@@ -11,7 +11,7 @@ export interface Description {
   components: { schemas: Record<string, Schema> }
 }
 
-interface Operation {
+export interface Operation {
   parameters?: { name: string; in: 'path' | 'query'; required?: boolean; schema: Schema }[]
   requestBody?: { content: Record<string, { schema: Schema }> }
 }
@@ -52,7 +52,7 @@ export function judge(description: Description, { method, url, headers = {}, bod
 const nameOf = (method: string, path: string) => `${method.toUpperCase()} ${path}`
 
 /** A literal path comes before a path with a parameter: /transaction/totals is no transaction. */
-function findOperation({ paths }: Description, method: string, pathname: string) {
+export function findOperation({ paths }: Description, method: string, pathname: string) {
   const matches = Object.entries(paths).flatMap(([path, methods]) => {
     const operation = methods[method.toLowerCase()]
     const values = operation && matchPath(path, pathname)
@@ -84,6 +84,9 @@ function parametersOf({ parameters = [] }: Operation, where: 'path' | 'query'): 
 
 const WRITTEN: Record<string, Written> = { 'application/json': 'json', 'application/x-www-form-urlencoded': 'form' }
 
+export const readBody = (type: string | undefined, body: string): unknown =>
+  type === 'application/json' ? JSON.parse(body) : readForm(body)
+
 function judgeBody(
   { requestBody }: Operation,
   contentType: string | undefined,
@@ -98,6 +101,6 @@ function judgeBody(
   }
   if (!written || !schema) return []
   // An absent body is checked like an empty one: required fields are missing.
-  const value = body === undefined ? {} : written === 'json' ? JSON.parse(body) : readForm(body)
+  const value = body === undefined ? {} : readBody(type, body)
   return findFaults(value, schema, 'body', written)
 }

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 
 type Form = { [name: string]: Form | string }
 
-/** `a[b]=1&c[0][d]=2&e[]=3` as `{ a: { b: '1' }, c: [{ d: '2' }], e: ['3'] }`, the way Stripe reads bodies and queries. */
+/**
+ * `a[b]=1&c[0][d]=2&e[]=3` as `{ a: { b: '1' }, c: [{ d: '2' }], e: ['3'] }`, the way Stripe reads bodies and queries.
+ */
 export function readForm(text: string): unknown {
   const root: Form = {}
   let unnumbered = 0

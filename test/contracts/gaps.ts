@@ -1,8 +1,8 @@
 import type { Rule, Schema } from './schema.ts'
 
 /**
- * What a provider accepts although its description does not have it. Each has a reason and a source. A gap that no request needs fails
- * the check.
+ * What a provider accepts although its description does not have it. Each has a reason and a source. A gap that no
+ * request needs fails the check.
  */
 export interface Gap {
   name: string

@@ -1,4 +1,4 @@
-// `npm run contracts`: validates every request to the providers that publish an OpenAPI description.
+// `npm run gate -- contracts`: validates every request to the providers that publish an OpenAPI description.
 import { CONTRACTS, checkContract } from './check.ts'
 
 let isRight = true

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 
-/** The part of OpenAPI 3.0 schemas that the two descriptions use. An unknown keyword fails the check, so that no rule is ignored. */
+/**
+ * The part of OpenAPI 3.0 schemas that the two descriptions use. An unknown keyword fails the check, so that no rule is
+ * ignored.
+ */
 export interface Schema {
   $ref?: string
   type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean'
@@ -46,7 +49,10 @@ export type Written = 'json' | 'form'
 
 export type FindFaults = (value: unknown, schema: Schema, field: string, written: Written) => Fault[]
 
-/** Stricter than JSON Schema in one point: an object with named members has no others, because an unnamed one is a mistake of ours. */
+/**
+ * Stricter than JSON Schema in one point: an object with named members has no others, because an unnamed one is a
+ * mistake of ours.
+ */
 export function faultFinder(schemas: Record<string, Schema>): FindFaults {
   function flatten(given: Schema): Schema {
     for (const word of Object.keys(given))

@@ -12,8 +12,9 @@ import { createBooks } from '../fakes/stripe/state.ts'
 import { readForm } from './form.ts'
 
 /**
- * The adapter against the types that Stripe publishes with its own library, for what the description of 2023 lacks. The compiler checks the
- * lists and literals here against the types; the tests check that the adapter reads and sends what is listed here, and nothing else.
+ * The adapter against the types that Stripe publishes with its own library, for what the description of 2023 lacks. The
+ * compiler checks the lists and literals here against the types; the tests check that the adapter reads and sends what
+ * is listed here, and nothing else.
  */
 
 /** Our version is the one that the types describe. */
