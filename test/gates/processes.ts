@@ -1,4 +1,7 @@
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
 import { DidNotStart, type ServiceProcess, startProcess } from '../support/process.ts'
 
 /** Processes of this machine, read from /proc (Linux only). */
@@ -45,7 +48,7 @@ export async function untilNone(find: () => number[], withinMs: number): Promise
     const found = find()
     if (found.length === 0 || performance.now() > deadline) return found
     // There is no exit event for processes that are not our children, so poll.
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await pause(50)
   }
 }
 
@@ -81,6 +84,28 @@ export async function startWithin(env: Record<string, string>, withinMs = START_
 /** "localhost" may have two addresses; the service listens on one. */
 export function loopbackOf(baseUrl: string): { host: string; port: number } {
   return { host: '127.0.0.1', port: Number(new URL(baseUrl).port) }
+}
+
+/** Runs it beside the real program, which is stopped afterwards as an operator stops it. */
+export async function withService<Result>(
+  env: Record<string, string>,
+  run: (service: ServiceProcess) => Promise<Result>,
+): Promise<Result> {
+  const service = await startWithin(env)
+  try {
+    return await run(service)
+  } finally {
+    service.child.kill('SIGTERM')
+    await service.exited
+  }
+}
+
+/** Ends a process that may have ended by itself. */
+export async function endChild(child: ChildProcess | undefined, signal: NodeJS.Signals): Promise<void> {
+  if (!child || child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  child.kill(signal)
+  await exited
 }
 
 export async function endNow({ child, exited }: ServiceProcess): Promise<void> {

@@ -9,7 +9,10 @@ export interface Random {
   bytes(length: number): Buffer
 }
 
-/** mulberry32. `stream` gives each case of a run its own row of numbers, so that one case can be made without the others. */
+/**
+ * mulberry32. `stream` gives each case of a run its own row of numbers, so that one case can be made without the
+ * others.
+ */
 export function randomOf(seed: number, stream = 0): Random {
   let state = (Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) ^ Math.imul(stream + 1, 0xc2b2ae35)) >>> 0
   const next = () => {

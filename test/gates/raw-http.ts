@@ -29,7 +29,9 @@ export class RawClient {
     this.#address = address
   }
 
-  /** Sends a request in the given pieces and waits for its answer. `hangUp`: ends the sending side after the last piece. */
+  /**
+   * Sends a request in the given pieces and waits for its answer. `hangUp`: ends the sending side after the last piece.
+   */
   async ask(pieces: Buffer[], { method = 'GET', hangUp = false } = {}): Promise<RawAnswer> {
     const socket = await this.#connected()
     const startedAt = performance.now()

@@ -26,7 +26,9 @@ export function requireTools(tools: Tool[]): void {
   process.exit(CANNOT_RUN)
 }
 
-/** The folder with the programs of the newest PostgreSQL server of this machine. The embedded one has no pg_basebackup. */
+/**
+ * The folder with the programs of the newest PostgreSQL server of this machine. The embedded one has no pg_basebackup.
+ */
 export function postgresFolder(): string {
   const versions = globSync('/usr/lib/postgresql/*/bin/postgres').map((path) => Number(path.split('/')[4]))
   return `/usr/lib/postgresql/${Math.max(15, ...versions)}/bin`

@@ -1,14 +1,15 @@
 import type { Random } from '../random.ts'
+import type { Slot } from '../slot.ts'
 import { compareBooks } from './check.ts'
 import { Load } from './load.ts'
 import type { CrashPart } from './report.ts'
-import { type Slot, soon, withCopies } from './slots.ts'
+import { soon, withCopies } from './slots.ts'
 
 const CLIENTS = 8
 
 /** Two copies on one PostgreSQL that stays up. They are killed in turns, sometimes both at once. */
 export function crashOfCopies(random: Random, kills: number): Promise<CrashPart> {
-  return withCopies(async ({ databaseUrl, slots }) => {
+  return withCopies(async ({ databaseUrl, copies: { slots } }) => {
     const load = new Load('copies', random, () => slots.flatMap(({ copy }) => copy ?? []), CLIENTS)
     try {
       const restarts: Promise<void>[] = []
@@ -30,8 +31,11 @@ export function crashOfCopies(random: Random, kills: number): Promise<CrashPart>
   })
 }
 
-/** Kills one of those that are up, or all of them, and does not wait for their return: the next kill may come while one is starting. */
-async function killSome(random: Random, load: Load, slots: Slot[], most: number): Promise<Promise<void>[]> {
+/**
+ * Kills one of those that are up, or all of them, and does not wait for their return: the next kill may come while one
+ * is starting.
+ */
+async function killSome(random: Random, load: Load, slots: readonly Slot[], most: number): Promise<Promise<void>[]> {
   await soon(random, load)
   const up = slots.filter(({ copy }) => copy)
   const all = up.length <= most && random.chance(0.2)

@@ -1,18 +1,23 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { startEmbedded } from '../../../src/database/embedded.ts'
 import { killWhileStarting, processesWith, untilNone } from '../processes.ts'
 import type { Random } from '../random.ts'
+import { Slot } from '../slot.ts'
 import { type Books, compareBooks } from './check.ts'
 import { type Call, Load } from './load.ts'
 import type { CrashPart } from './report.ts'
-import { Slot, soon } from './slots.ts'
+import { soon } from './slots.ts'
 
 const CLIENTS = 8
 const GONE_WITHIN_MS = 10_000
 
-/** One copy with its own PostgreSQL, killed and started again at once on the same folder, as `npm start` in a loop would. */
+/**
+ * One copy with its own PostgreSQL, killed and started again at once on the same folder, as `npm start` in a loop
+ * would.
+ */
 export async function crashOfEmbedded(random: Random, restarts: number): Promise<CrashPart> {
   const dataDir = await mkdtemp(join(tmpdir(), 'manilla-crash-own-'))
   const env = { DATA_DIR: dataDir, RATE_LIMIT: 'off', LOG_LEVEL: 'warn' }
@@ -21,7 +26,7 @@ export async function crashOfEmbedded(random: Random, restarts: number): Promise
   const interruptStart = async () => {
     killsWhileStarting++
     const ms = random.between(50, 1_500)
-    await killWhileStarting(env, () => new Promise((resolve) => setTimeout(resolve, ms)))
+    await killWhileStarting(env, () => pause(ms))
   }
   try {
     await interruptStart() // even the very first start, when there are no files yet
@@ -67,7 +72,7 @@ async function leftBehind(dataDir: string): Promise<number> {
 async function serverAppears(dataDir: string): Promise<void> {
   const deadline = performance.now() + GONE_WITHIN_MS
   while (processesWith(dataDir).length === 0 && performance.now() < deadline) {
-    await new Promise((resolve) => setTimeout(resolve, 5))
+    await pause(5)
   }
 }
 

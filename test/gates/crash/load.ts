@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Random } from '../random.ts'
 
 /** Merchants who create checkouts without pause and record the answers. */
@@ -79,12 +80,12 @@ export class Load {
     while (performance.now() < deadline) {
       const answer = await this.#send(call)
       if (answer === 'not sent') {
-        await pause() // no copy is up; starting takes a second, and there is no event for an open port
+        await pause(20) // no copy is up; starting takes a second, and there is no event for an open port
         continue
       }
       if (answer === 'unknown' || answer.status >= 500 || isInProgress(answer)) {
         reached = true
-        await pause() // the copy or its database is down
+        await pause(20) // the copy or its database is down
         continue
       }
       return this.#note(call, answer, reached)
@@ -162,8 +163,4 @@ interface Answer {
 
 function isInProgress({ status, body }: Answer): boolean {
   return status === 409 && body.code === 'idempotency_in_progress'
-}
-
-function pause(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 20))
 }

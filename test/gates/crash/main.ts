@@ -1,6 +1,8 @@
-// `npm run crash`: repeated `kill -9` under load, then the clients' records are compared with the database.
-// --kills 20 of two copies on one PostgreSQL, --restarts 5 of one copy with its own, --postgres 5 restarts of PostgreSQL under two copies,
-// --refunds 10 kills in the middle of refunds, while clients repeat them with the same key; 0 leaves a part out. --seed N to repeat a run.
+// `npm run gate -- crash`: repeated `kill -9` under load, then the clients' records are compared with the database.
+// --kills 20 of two copies on one PostgreSQL, --restarts 5 of one copy with its own,
+// --postgres 5 restarts of PostgreSQL under two copies,
+// --refunds 10 kills in the middle of refunds, while clients repeat them with the same key; 0 leaves a part out.
+// --seed N to repeat a run.
 import { numbersFrom } from '../arguments.ts'
 import { recordFigures } from '../figures.ts'
 import { randomOf } from '../random.ts'
@@ -26,7 +28,8 @@ export interface CrashReport {
 }
 
 export async function crash({ kills, restarts, postgres, refunds, seed }: CrashOptions): Promise<CrashReport> {
-  // At the same time, since most of it is waiting for starts. Both are awaited, so that even after a failure both have cleaned up.
+  // At the same time, since most of it is waiting for starts. Both are awaited, so that even after a failure both have
+  // cleaned up.
   const ended = await Promise.allSettled([
     ...(kills > 0 ? [crashOfCopies(randomOf(seed, 1), kills)] : []),
     ...(restarts > 0 ? [crashOfEmbedded(randomOf(seed, 2), restarts)] : []),

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Random } from '../random.ts'
 import { compareBooks } from './check.ts'
 import { Load } from './load.ts'
@@ -14,7 +15,7 @@ const SIGNALS = ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const
 
 /** Two copies stay up while their PostgreSQL ends, and is started again. */
 export function crashOfPostgres(random: Random, restarts: number): Promise<CrashPart> {
-  return withCopies(async ({ folder, databaseUrl, slots }) => {
+  return withCopies(async ({ folder, databaseUrl, copies: { slots } }) => {
     const load = new Load('postgres', random, () => slots.flatMap(({ copy }) => copy ?? []), CLIENTS)
     let slowestMs = 0
     try {
@@ -56,6 +57,6 @@ async function otherPostmaster(folder: string, before: number): Promise<void> {
     if (now !== undefined && now !== before) return
     if (performance.now() > deadline) throw new Error(`PostgreSQL was not restarted for ${RESTARTED_WITHIN_MS} ms`)
     // There is no event for a process that is not our child, so poll.
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await pause(20)
   }
 }

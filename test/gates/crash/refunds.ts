@@ -1,11 +1,14 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { connect, type Database } from '../../../src/database/database.ts'
 import { sql } from '../../../src/database/sql.ts'
 import { SANDBOX_MERCHANT_ID } from '../../../src/integrations/create-merchant.ts'
 import type { FakeProvider } from '../../fakes/fake-provider.ts'
 import { FAKES } from '../../fakes/index.ts'
-import { Door, pause } from '../chaos/door.ts'
 import { Killer } from '../killer.ts'
+import { Shop } from '../provider-chaos/shop.ts'
 import type { Random } from '../random.ts'
+import { minus, mustBeNone, printRows } from '../report.ts'
+import { headersOf } from '../settings.ts'
 import { COPIES, withCopies } from './slots.ts'
 
 // These providers have no idempotency key for refunds: a repeated request makes a second refund.
@@ -36,41 +39,37 @@ interface Refund {
   id: string | undefined
 }
 
-/** Copies are killed in the middle of refunds, while clients repeat theirs with the same key. Then our records must equal the providers' ledgers. */
+/**
+ * Copies are killed in the middle of refunds, while clients repeat theirs with the same key. Then our records must
+ * equal the providers' ledgers.
+ */
 export function crashOfRefunds(random: Random, kills: number): Promise<RefundPart> {
-  return withCopies(async ({ databaseUrl, slots }) => {
+  return withCopies(async ({ databaseUrl, env, copies }) => {
     const database = connect({ url: databaseUrl })
-    const door = new Door(random, () => slots.flatMap(({ copy }) => copy ?? []))
+    const shop = new Shop(copies, random, { headers: headersOf(env) })
     const ends: (() => Promise<void>)[] = []
     try {
       const fakes = await Promise.all(TESTED.map(({ start }) => start({ after: (end) => void ends.push(end) })))
-      for (const fake of fakes) await setUp(door, fake)
-      const wanted = await pay(database, door, fakes, random, Math.max(4, kills * PAYMENTS_PER_KILL))
-      const killer = new Killer(random, slots, kills)
+      for (const fake of fakes) await shop.setUp(fake)
+      const wanted = await pay(database, shop, fakes, random, Math.max(4, kills * PAYMENTS_PER_KILL))
+      const killer = new Killer(random, copies.slots, kills)
       for (const { upstream } of fakes) upstream.trouble = ({ method, path }) => killer.look(method, path)
-      const repeated = await refundAll(door, random, wanted)
+      const repeated = await Promise.race([refundAll(shop, random, wanted), killer.failed])
       for (const { upstream } of fakes) upstream.trouble = undefined
       await killer.allBack()
-      await settled(database, door, fakes)
+      await settled(database, shop, fakes)
       return { kills: killer.made, askedFor: wanted.length, repeated, ...(await compare(database, fakes, wanted)) }
     } finally {
-      door.close()
       for (const end of ends) await end()
       await database.close()
     }
   })
 }
 
-async function setUp(door: Door, { provider, settings, upstream }: FakeProvider): Promise<void> {
-  const path = `/payments/v1/integrations/${provider.capabilities.name}`
-  const answer = await door.askUntilKnown('set up', 'PUT', path, { settings, baseURL: upstream.url })
-  if (answer?.status !== 200) throw new Error(`${path}: ${JSON.stringify(answer?.body)}`)
-}
-
 /** Paid payments, with the refunds that will be asked for. */
 async function pay(
   database: Database,
-  door: Door,
+  shop: Shop,
   fakes: FakeProvider[],
   random: Random,
   payments: number,
@@ -82,13 +81,13 @@ async function pay(
     const { amount, currency, country } = fake.price
     const payment = `refunded-${number}`
     const body = { provider: name, reference: payment, amount, currency, country, user: { email: 'ada@example.com' } }
-    const answer = await door.askUntilKnown('initialize', 'POST', '/payments/v1/payments/initialize', body)
-    if (answer?.status !== 200) throw new Error(`initialize: ${JSON.stringify(answer?.body)}`)
+    const answer = await shop.askUntilKnown('initialize', 'POST', '/payments/v1/payments/initialize', body)
+    if (answer.status !== 200) throw new Error(`initialize: ${JSON.stringify(answer.body)}`)
     const row = await database.row<{ order: string }>(
       sql`select order_reference as order from attempts where reference = ${answer.body.data.reference}`,
     )
     await fake.customer.payByCard(String(row?.order), { save: false })
-    await deliverNotices(door, fake)
+    await deliverNotices(shop, fake)
     const third = Math.floor(amount / 3)
     for (const share of random.pick([[amount], [third], [third, third + 1]])) {
       wanted.push({ provider: name, payment, amount: share, key: crypto.randomUUID(), id: undefined })
@@ -98,8 +97,10 @@ async function pay(
   return wanted
 }
 
-/** Each client repeats a refund with its key until it is answered, and some once more after that. Returns how many calls were repeats. */
-async function refundAll(door: Door, random: Random, wanted: Refund[]): Promise<number> {
+/**
+ * Each client repeats a refund with its key until it is answered, some once more. Returns how many calls were repeats.
+ */
+async function refundAll(shop: Shop, random: Random, wanted: Refund[]): Promise<number> {
   let next = 0
   let repeated = 0
   async function client(): Promise<void> {
@@ -110,12 +111,12 @@ async function refundAll(door: Door, random: Random, wanted: Refund[]): Promise<
       const again = random.chance(0.3) ? 2 : 1
       for (let answered = 0, calls = 0; answered < again; calls++) {
         if (calls > 0) repeated++
-        const answer = await door.ask('refund', 'POST', path, { amount: refund.amount }, headers)
-        if (answer?.status === 201) {
+        const answer = await shop.ask('refund', 'POST', path, { amount: refund.amount }, headers)
+        if (answer.status === 201) {
           if (refund.id && refund.id !== answer.body.data.id) throw new Error(`two refunds under the key ${refund.key}`)
           refund.id = answer.body.data.id
           answered++
-        } else if (answer && answer.status < 500 && answer.body.code !== 'idempotency_in_progress') {
+        } else if (answer.status < 500 && answer.body.code !== 'idempotency_in_progress') {
           throw new Error(`a refund was answered with ${answer.status}: ${JSON.stringify(answer.body)}`)
         } else await pause(random.between(50, 500))
       }
@@ -125,18 +126,18 @@ async function refundAll(door: Door, random: Random, wanted: Refund[]): Promise<
   return repeated
 }
 
-async function deliverNotices(door: Door, fake: FakeProvider): Promise<void> {
+async function deliverNotices(shop: Shop, fake: FakeProvider): Promise<void> {
   const url = `/notices/${fake.provider.capabilities.name}/sandbox/${SANDBOX_MERCHANT_ID}`
   for (const { headers, body } of fake.takeNotices()) {
-    await door.askUntilKnown('notice', 'POST', url, JSON.parse(body.toString()), headers)
+    await shop.askUntilKnown('notice', 'POST', url, JSON.parse(body.toString()), headers)
   }
 }
 
 /** A provider may complete a refund only some time after it was made. A fake does so when it sends the notice. */
-function settled(database: Database, door: Door, fakes: FakeProvider[]): Promise<void> {
+function settled(database: Database, shop: Shop, fakes: FakeProvider[]): Promise<void> {
   const pending = sql`select count(*) from refunds where status = 'pending'`
   return untilNone(database, SETTLED_WITHIN_MS, 'pending', pending, async () => {
-    for (const fake of fakes) await deliverNotices(door, fake)
+    for (const fake of fakes) await deliverNotices(shop, fake)
     // After some tries the waits are longer than this gate.
     await database.rows(sql`
       update refunds set due_at = now() where status = 'pending' and tries > 0 and due_at > now() + interval '1 minute'`)
@@ -189,24 +190,13 @@ async function compare(
   return { payments, made: theirs.length, sums: { theirs: sum(theirs), ours: sum(booked) }, differences }
 }
 
-function minus(all: string[], others: string[]): string[] {
-  const left = [...others]
-  return all.filter((each) => {
-    const place = left.indexOf(each)
-    if (place === -1) return true
-    left.splice(place, 1)
-    return false
-  })
-}
-
 export function printRefunds({ kills, payments, askedFor, repeated, made, sums, differences }: RefundPart): string {
-  return [
-    `${COPIES} copies, killed in the middle of refunds`,
-    `  kills           ${kills}`,
-    `  payments        ${payments}`,
-    `  refunds         ${askedFor} asked for, ${repeated} calls repeated, ${made} made`,
-    `  sums            ${sums.theirs} at the providers, ${sums.ours} in our records`,
-    `  differences     ${differences.length === 0 ? '0' : `${differences.length}  FAILED, must be 0`}`,
-    ...differences.slice(0, 10).map((each) => `  FAILED  ${each}`),
-  ].join('\n')
+  const rows: [string, string | number][] = [
+    ['kills', kills],
+    ['payments', payments],
+    ['refunds', `${askedFor} asked for, ${repeated} calls repeated, ${made} made`],
+    ['sums', `${sums.theirs} at the providers, ${sums.ours} in our records`],
+    ['differences', mustBeNone(differences.length)],
+  ]
+  return printRows(`${COPIES} copies, killed in the middle of refunds`, rows, differences, 10)
 }

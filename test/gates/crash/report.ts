@@ -1,3 +1,4 @@
+import { mustBeNone, printRows } from '../report.ts'
 import { type Books, isClean } from './check.ts'
 
 export interface CrashPart {
@@ -30,10 +31,5 @@ export function printPart({ title, kills, killsWhileStarting, slowestStartMs, le
     ['extra', mustBeNone(books.extra)],
     ['left behind', mustBeNone(leftBehind)],
   ]
-  const faults = books.faults.slice(0, 10).map((fault) => `  FAILED  ${fault}`)
-  return [title, ...rows.map(([name, value]) => `  ${name.padEnd(15)} ${value}`), ...faults].join('\n')
-}
-
-function mustBeNone(count: number): string {
-  return count === 0 ? '0' : `${count}  FAILED, must be 0`
+  return printRows(title, rows, books.faults, 10)
 }

@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { openSync } from 'node:fs'
 import { chown, readFile, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { SESSION_LIMITS } from '../../../src/database/pool.ts'
-import { pause } from '../chaos/door.ts'
 import { databaseUser, type OsUser } from '../tools.ts'
 import { layNetwork } from './network.ts'
 import { DatabaseNode } from './node.ts'
@@ -23,7 +23,10 @@ interface Member {
   state: string
 }
 
-/** Three nodes as docs/operations/failover.md describes them; HAProxy, and PgBouncer if there is one, on the machine of Manilla. */
+/**
+ * Three nodes as docs/operations/failover.md describes them; HAProxy, and PgBouncer if there is one, on the machine of
+ * Manilla.
+ */
 export class Cluster {
   /** Through PgBouncer, if there is one. */
   readonly url: string
@@ -95,8 +98,8 @@ export class Cluster {
   }
 
   /**
-   * Until both others follow the leader, one of them synchronously. Returns how long it took. The primary is asked, because a node that
-   * comes back may still be listed with its former state.
+   * Until both others follow the leader, one of them synchronously. Returns how long it took. The primary is asked,
+   * because a node that comes back may still be listed with its former state.
    */
   async untilHealthy(): Promise<number> {
     const startedAt = performance.now()

@@ -1,4 +1,4 @@
-import { pause } from '../chaos/door.ts'
+import { setTimeout as pause } from 'node:timers/promises'
 import { Visit } from '../provider-chaos/customers.ts'
 import { type Random, randomOf } from '../random.ts'
 import type { Market } from '../whole-payments/market.ts'
@@ -9,7 +9,10 @@ const STEADY_MS = 3_000
 /** Longer than the target: a slow round is measured to its end, and fails. */
 const GIVE_UP_AFTER_MS = 120_000
 
-/** Customers who pay without a pause, and one merchant who creates payments all the time, to see when writes are possible. */
+/**
+ * Customers who pay without a pause, and one merchant who creates payments all the time, to see when writes are
+ * possible.
+ */
 export class Load {
   /** When a write of the probe was acknowledged. */
   readonly #acknowledged: number[] = []

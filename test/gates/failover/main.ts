@@ -1,7 +1,8 @@
-// `npm run failover`: three PostgreSQL nodes with Patroni and etcd, HAProxy, and two processes of Manilla (`ROLE=api`, `ROLE=worker`), as
-// docs/operations/failover.md describes them. Customers pay while the primary is killed, frozen and cut off from the network, and while
-// each node is restarted. Nothing acknowledged may be lost or doubled, and writes must be back within 30 s without a restart of Manilla.
-// PGBOUNCER=pgbouncer, or the path of another one: with PgBouncer in the path.
+// `npm run gate -- failover`: three PostgreSQL nodes with Patroni and etcd, HAProxy, and two processes of Manilla
+// (`ROLE=api`, `ROLE=worker`), as docs/operations/failover.md describes them. Customers pay while the primary is
+// killed, frozen and cut off from the network, and while each node is restarted. Nothing acknowledged may be lost or
+// doubled, and writes must be back within 30 s without a restart of Manilla. PGBOUNCER=pgbouncer, or the path of
+// another one: with PgBouncer in the path.
 // --rounds 20, one fault each; --fault freeze for one kind only; --clients 3; --seed N to repeat the plan.
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,6 +11,7 @@ import { whyUnfit } from '../../support/pgbouncer.ts'
 import { numbersFrom, wordFrom } from '../arguments.ts'
 import { recordFigures } from '../figures.ts'
 import { compare } from '../provider-chaos/check.ts'
+import { mustBeNone } from '../report.ts'
 import { CANNOT_RUN, postgresTools, requireTools, type Tool } from '../tools.ts'
 import { type Market, openMarket, untilSettled } from '../whole-payments/market.ts'
 import { Processes } from '../whole-payments/processes.ts'
@@ -116,6 +118,6 @@ const { word, rest } = wordFrom(
 const { rounds, clients, seed } = numbersFrom({ rounds: 20, clients: 3 }, rest)
 say(`failover ${PGBOUNCER ? 'through' : 'without'} PgBouncer, seed ${seed}`)
 const differences = await failover(word ? FAULTS.filter(({ name }) => name === word) : FAULTS, rounds, clients, seed)
-say(`  differences ${differences.length}${differences.length > 0 ? '  FAILED, must be 0' : ''}`)
+say(`  differences ${mustBeNone(differences.length)}`)
 for (const difference of differences.slice(0, 30)) say(`  FAILED  ${difference}`)
 process.exit(differences.length === 0 ? 0 : 1)

@@ -6,8 +6,9 @@ import { CANNOT_RUN } from '../tools.ts'
 const INSIDE = 'MANILLA_FAILOVER_INSIDE'
 
 /**
- * Runs this program again in network, mount and process namespaces of its own, and ends with its exit code. Nothing of the machine's
- * network changes, and everything that was started ends with it. `sh` is process 1 there, because it reaps orphans.
+ * Runs this program again in network, mount and process namespaces of its own, and ends with its exit code. Nothing of
+ * the machine's network changes, and everything that was started ends with it. `sh` is process 1 there, because it
+ * reaps orphans.
  */
 export function enterNamespaces(): void {
   if (process.env[INSIDE]) return

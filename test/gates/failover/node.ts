@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { openSync } from 'node:fs'
 import { chown, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { signal } from '../../../src/database/os-process.ts'
-import { pause } from '../chaos/door.ts'
+import { endChild } from '../processes.ts'
 import { databaseUser, postgresFolder } from '../tools.ts'
 import { connectNode, processesOn } from './network.ts'
 
@@ -82,12 +82,7 @@ export class DatabaseNode {
 
   /** Patroni stops PostgreSQL and hands the leadership over, as `systemctl stop patroni` does. */
   async stop(): Promise<void> {
-    const patroni = this.#patroni
-    if (patroni && patroni.exitCode === null && patroni.signalCode === null) {
-      const exited = once(patroni, 'exit')
-      patroni.kill('SIGTERM')
-      await exited
-    }
+    await endChild(this.#patroni, 'SIGTERM')
     this.#signalAll('SIGKILL')
     for (const deadline = performance.now() + GONE_WITHIN_MS; processesOn(this.name).length > 0; await pause(100))
       if (performance.now() > deadline) throw new Error(`${this.name} did not stop`)

@@ -13,7 +13,10 @@ export class Visitor {
     this.#agent = new Agent({ keepAlive: true, localAddress, maxSockets })
   }
 
-  /** Resolves to status and body when the answer is complete; 0 when there was none. Of a large body only the beginning is decoded. */
+  /**
+   * Resolves to status and body when the answer is complete; 0 when there was none. Of a large body only the beginning
+   * is decoded.
+   */
   ask({ method, path, headers = {}, body, stream }: AbuseRequest): Promise<{ status: number; text: string }> {
     return new Promise((resolve) => {
       const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
@@ -73,7 +76,9 @@ export interface Healthy {
   failed: number
 }
 
-/** A merchant and its customers at a steady rate, until it is stopped: new checkouts, their pages, and reads by the API. */
+/**
+ * A merchant and its customers at a steady rate, until it is stopped: new checkouts, their pages, and reads by the API.
+ */
 export async function healthyTraffic(
   visitor: Visitor,
   headers: Record<string, string>,

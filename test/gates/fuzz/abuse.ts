@@ -1,14 +1,11 @@
-import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect, type Database } from '../../../src/database/database.ts'
-import { startEmbedded } from '../../../src/database/embedded.ts'
 import { sql } from '../../../src/database/sql.ts'
 import { SANDBOX_MERCHANT_ID } from '../../../src/integrations/create-merchant.ts'
 import type { ServiceProcess } from '../../support/process.ts'
-import { cpuMs, loopbackOf, startWithin } from '../processes.ts'
+import { cpuMs, loopbackOf, withService } from '../processes.ts'
+import { withServer } from '../server.ts'
+import { serviceSettings } from '../settings.ts'
 import type { Public } from './abuse-requests.ts'
 import { attack, type Healthy, healthyTraffic, percentile, Visitor } from './abuse-traffic.ts'
 
@@ -35,30 +32,16 @@ export interface AbuseReport {
 }
 
 /** Unauthenticated traffic against the real program with its limits on, while a merchant continues to work. */
-export async function abuse(options: AbuseOptions): Promise<AbuseReport> {
-  const folder = await mkdtemp(join(tmpdir(), 'manilla-abuse-'))
-  const server = await startEmbedded({ dataDir: folder, purpose: 'own' })
-  const database = connect({ url: server.url, connections: 2 })
-  try {
-    const service = await startWithin({
-      DATABASE_URL: server.url,
-      DATA_DIR: join(folder, 'keys'),
-      SECRET_KEY: randomBytes(32).toString('base64'),
-      RATE_LIMIT: 'on',
-      WEBHOOK_ALLOW_PRIVATE: 'sandbox',
-      LOG_LEVEL: 'info',
-    })
+export function abuse(options: AbuseOptions): Promise<AbuseReport> {
+  return withServer('abuse', async ({ folder, databaseUrl }) => {
+    const database = connect({ url: databaseUrl, connections: 2 })
+    const env = { ...serviceSettings(databaseUrl, folder), RATE_LIMIT: 'on', LOG_LEVEL: 'info' }
     try {
-      return await run(service, database, options)
+      return await withService(env, (service) => run(service, database, options))
     } finally {
-      service.child.kill('SIGTERM')
-      await service.exited
+      await database.close()
     }
-  } finally {
-    await database.close()
-    await server.stop()
-    await rm(folder, { recursive: true, force: true })
-  }
+  })
 }
 
 async function run(service: ServiceProcess, database: Database, options: AbuseOptions): Promise<AbuseReport> {
@@ -102,7 +85,8 @@ async function setUp(merchant: Visitor, { headers, baseUrl }: ServiceProcess): P
     if (status >= 300) throw new Error(`${path} answered ${status}: ${text}`)
     return JSON.parse(text).data
   }
-  // Unsigned notices are accepted in its sandbox mode. The base URL has no listener, so the real provider is not called.
+  // Unsigned notices are accepted in its sandbox mode. The base URL has no listener, so the real provider is not
+  // called.
   await post('PUT', '/integrations/monnify', {
     settings: { apiKey: 'MK_TEST_ABUSE1', secretKey: 'A'.repeat(32), contractCode: '1234567890' },
     baseURL: 'http://127.0.0.1:9',

@@ -3,7 +3,9 @@ import type { RawAnswer } from '../raw-http.ts'
 import type { Body } from './checkouts.ts'
 import type { FuzzCase } from './requests.ts'
 
-/** What is wrong with an answer: one sentence for each fault. `dependable`: the outcome is as expected, or it is wrong. */
+/**
+ * What is wrong with an answer: one sentence for each fault. `dependable`: the outcome is as expected, or it is wrong.
+ */
 export function faultsOf(sent: FuzzCase, answer: RawAnswer, dependable: boolean): string[] {
   const { status, headers, body } = answer
   const faults: string[] = []
@@ -76,7 +78,10 @@ export function readBackFaults(
     .map(([member]) => `read back with another ${member}`)
 }
 
-/** A page without what every page has: its script (the widget's tells of an error), and the picture that takes it to a phone. */
+/**
+ * A page without what every page has: its script (the widget's tells of an error), and the picture that takes it to a
+ * phone.
+ */
 function withoutOurOwn(page: string): string {
   return page
     .replace(/<script type="module">[\s\S]*?<\/script>/, '')

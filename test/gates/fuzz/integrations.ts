@@ -3,7 +3,9 @@ import type { Bench, Made } from './requests.ts'
 import { NOT_TEXT, PAYLOADS, unicode } from './values.ts'
 import { bytesOf, type Header } from './wire.ts'
 
-/** Requests that set up providers. None succeeds, because a provider that is set up would be called over the network. */
+/**
+ * Requests that set up providers. None succeeds, because a provider that is set up would be called over the network.
+ */
 type Make = (bench: Bench) => Made
 
 const V1 = '/payments/v1/integrations'

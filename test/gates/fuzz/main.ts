@@ -1,9 +1,10 @@
-// `npm run fuzz`: broken, hostile and odd requests to the real program over real sockets, mixed with valid ones so that there is
-// data to damage. --requests 20000, --seed N to repeat a run, --only INDEX to send a single case of that seed.
-// Then the parameters: extreme and malformed values for every parameter of every route, as each role. --only parameters runs it alone,
-// with --route TEXT for the routes whose URL has this text.
-// Then the abuse part: unauthenticated traffic on every public path. --only abuse runs it alone, --rate N is its speed per second, and
-// --rate 0 leaves it out.
+// `npm run gate -- fuzz`: broken, hostile and odd requests to the real program over real sockets, mixed with valid ones
+// so that there is data to damage. --requests 20000, --seed N to repeat a run, --only INDEX to send a single case of
+// that seed.
+// Then the parameters: extreme and malformed values for every parameter of every route, as each role. --only parameters
+// runs it alone, with --route TEXT for the routes whose URL has this text.
+// Then the abuse part: unauthenticated traffic on every public path. --only abuse runs it alone, --rate N is its speed
+// per second, and --rate 0 leaves it out.
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -13,7 +14,7 @@ import { gatewayKeys } from '../../../src/providers/gateway/keys.ts'
 import type { ServiceProcess } from '../../support/process.ts'
 import { numbersFrom } from '../arguments.ts'
 import { recordFigures } from '../figures.ts'
-import { loopbackOf, residentMiB, startWithin } from '../processes.ts'
+import { loopbackOf, residentMiB, withService } from '../processes.ts'
 import { type Address, NoAnswer, type RawAnswer, RawClient } from '../raw-http.ts'
 import { abuse } from './abuse.ts'
 import type { Body } from './checkouts.ts'
@@ -32,8 +33,8 @@ export interface FuzzOptions {
   only?: number | undefined
 }
 
-// With a large heap V8 delays garbage collection, and RSS grows for tens of thousands of requests without a leak (measured: 194 to 296 MiB,
-// against 157 to 168 with a small heap). A small heap grows only by a leak.
+// With a large heap V8 delays garbage collection, and RSS grows for tens of thousands of requests without a leak
+// (measured: 194 to 296 MiB, against 157 to 168 with a small heap). A small heap grows only by a leak.
 const SMALL_HEAP = '--max-semi-space-size=4 --max-old-space-size=128'
 
 interface Run {
@@ -50,14 +51,14 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
   const secretKey = randomBytes(32) // known to us, so that notices can be signed
   const dataDir = await mkdtemp(join(tmpdir(), 'manilla-fuzz-'))
   try {
-    const service = await startWithin({
+    const env = {
       DATA_DIR: dataDir,
       RATE_LIMIT: 'off',
       LOG_LEVEL: 'warn',
       NODE_OPTIONS: SMALL_HEAP,
       SECRET_KEY: secretKey.toString('base64'),
-    })
-    try {
+    }
+    await withService(env, async (service) => {
       const address = loopbackOf(service.baseUrl)
       const known: Known = { ids: [], codes: [], account: await warmUp(address, service, secretKey) }
       const run: Run = { report, address, service, known, created: new Map() }
@@ -67,10 +68,7 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
       else await sendOne(run, cases, only)
       await readAllBack(run, concurrency)
       await checkAlive(run)
-    } finally {
-      service.child.kill('SIGTERM')
-      await service.exited
-    }
+    })
   } finally {
     await rm(dataDir, { recursive: true, force: true })
   }
@@ -79,8 +77,8 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
 }
 
 /**
- * The first calls of a new process compile code, so the limit of a second does not apply to them. One of them returns the id of
- * our merchant.
+ * The first calls of a new process compile code, so the limit of a second does not apply to them. One of them returns
+ * the id of our merchant.
  */
 async function warmUp(address: Address, service: ServiceProcess, masterKey: Buffer): Promise<ProviderAccount> {
   const client = new RawClient(address)

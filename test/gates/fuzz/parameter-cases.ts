@@ -85,8 +85,8 @@ export interface ParameterCase {
 export type KnownObjects = Record<string, string>
 
 /**
- * For a route: each parameter of its path and query with each value, and parameters of the same schema together (`from` and `to`), with good
- * values for those that are required besides; then all of them at once.
+ * For a route: each parameter of its path and query with each value, and parameters of the same schema together (`from`
+ * and `to`), with good values for those that are required besides; then all of them at once.
  */
 export function casesOf(route: Route, objects: KnownObjects): ParameterCase[] {
   const { method, url } = route

@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from '../../../src/database/database.ts'
-import { startEmbedded } from '../../../src/database/embedded.ts'
 import type { ServiceProcess } from '../../support/process.ts'
 import { endNow, loopbackOf, startWithin } from '../processes.ts'
 import { newSeed } from '../random.ts'
+import { withServer } from '../server.ts'
 import { casesOf, type KnownObjects, type ParameterCase } from './parameter-cases.ts'
 import { makeObjects, makeRoles, type Role } from './parameter-roles.ts'
 import type { Route } from './route-table.ts'
@@ -37,46 +36,47 @@ export interface ParameterReport {
 }
 
 /** Extreme and malformed values for each parameter of every route, as each role, to the real program. */
-export async function parameters({
+export function parameters({
   every = 1,
   seed = newSeed(),
   route: text = '',
   concurrency = 8,
 }: ParameterOptions = {}): Promise<ParameterReport> {
-  const folder = await mkdtemp(join(tmpdir(), 'manilla-parameters-'))
-  const server = await startEmbedded({ dataDir: folder, purpose: 'own' })
-  const database = connect({ url: server.url, connections: 2 })
-  const table = join(folder, 'routes.json')
-  const env = {
-    ...{ DATABASE_URL: server.url, DATA_DIR: join(folder, 'keys'), ROUTE_TABLE: table },
-    ...{ SECRET_KEY: randomBytes(32).toString('base64'), RATE_LIMIT: 'off', LOG_LEVEL: 'error' },
-    NODE_OPTIONS: `--import=${new URL('route-table.ts', import.meta.url)}`,
-  }
-  const run = new Run(() => startWithin(env))
-  try {
-    const service = await run.start()
-    const all: Route[] = JSON.parse(await readFile(table, 'utf8'))
-    const routes = all.filter(({ url }) => url.includes(text))
-    const roles = await makeRoles(database, service)
-    const objects = await makeObjects(service)
-    const startedAt = performance.now()
-    const work = [...routes]
-    const hand = async () => {
-      for (let route = work.shift(); route && !run.isOver; route = work.shift())
-        await sendAll(run, route, roles, { objects, every, seed })
+  return withServer('parameters', async ({ folder, databaseUrl }) => {
+    const database = connect({ url: databaseUrl, connections: 2 })
+    const table = join(folder, 'routes.json')
+    const env = {
+      ...{ DATABASE_URL: databaseUrl, DATA_DIR: join(folder, 'keys'), ROUTE_TABLE: table },
+      ...{ SECRET_KEY: randomBytes(32).toString('base64'), RATE_LIMIT: 'off', LOG_LEVEL: 'error' },
+      NODE_OPTIONS: `--import=${new URL('route-table.ts', import.meta.url)}`,
     }
-    await Promise.all(Array.from({ length: concurrency }, hand))
-    await run.checkHealth()
-    return reportOf(run, { seed, routes, roles: roles.length, seconds: (performance.now() - startedAt) / 1_000 })
-  } finally {
-    await run.end()
-    await database.close()
-    await server.stop()
-    await rm(folder, { recursive: true, force: true })
-  }
+    const run = new Run(() => startWithin(env))
+    try {
+      const service = await run.start()
+      const all: Route[] = JSON.parse(await readFile(table, 'utf8'))
+      const routes = all.filter(({ url }) => url.includes(text))
+      const roles = await makeRoles(database, service)
+      const objects = await makeObjects(service)
+      const startedAt = performance.now()
+      const work = [...routes]
+      const hand = async () => {
+        for (let route = work.shift(); route && !run.isOver; route = work.shift())
+          await sendAll(run, route, roles, { objects, every, seed })
+      }
+      await Promise.all(Array.from({ length: concurrency }, hand))
+      await run.checkHealth()
+      return reportOf(run, { seed, routes, roles: roles.length, seconds: (performance.now() - startedAt) / 1_000 })
+    } finally {
+      await run.end()
+      await database.close()
+    }
+  })
 }
 
-/** The first role that the route admits sends all cases, and each other one a share. Known killers are no part of a share. */
+/**
+ * The first role that the route admits sends all cases, and each other one a share. Known killers are no part of a
+ * share.
+ */
 async function sendAll(run: Run, route: Route, roles: Role[], { objects, every, seed }: Sending): Promise<void> {
   const [first, ...cases] = casesOf(route, route.method === 'GET' ? objects : withoutObjects(objects))
   let isTaken = false

@@ -11,7 +11,9 @@ export interface Failure {
   count: number
 }
 
-/** An export has every payment so far in its answer, thousands at the end, and waits while two others are being sent. */
+/**
+ * An export has every payment so far in its answer, thousands at the end, and waits while two others are being sent.
+ */
 const EXPORT_FACTOR = 5
 
 /** The results of a run. */

@@ -63,8 +63,8 @@ const JSON_TYPE: Header = ['content-type', 'application/json']
 const LONG_AGO = 300
 
 /**
- * Generates the cases of a run. Each depends on the seed and its index alone, except for the ids that the service generated:
- * so a case can be made again without sending those before it.
+ * Generates the cases of a run. Each depends on the seed and its index alone, except for the ids that the service
+ * generated: so a case can be made again without sending those before it.
  */
 export class FuzzCases {
   readonly #seed: number

@@ -1,4 +1,5 @@
-// Loaded into the service with `node --import`: writes every route that is registered to the file ROUTE_TABLE, when the process listens.
+// Loaded into the service with `node --import`: writes every route that is registered to the file ROUTE_TABLE, when the
+// process listens.
 import { subscribe } from 'node:diagnostics_channel'
 import { writeFileSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'

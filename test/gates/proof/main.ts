@@ -1,6 +1,8 @@
-// `npm run proof`: the gates at release size, one portion after the other, and docs/proof.md with the results. Stop it at any time: it
-// continues with the next call, as long as the program does not change. .proof/ has its state and the output of each run.
-// --only crash for one proof; --minutes 30: no run begins after that; --quick: one small run of each, with a page in .proof/ instead.
+// `npm run gate -- proof`: the gates at release size, one portion after the other, and docs/proof.md with the results.
+// Stop it at any time: it continues with the next call, as long as the program does not change. .proof/ has its state
+// and the output of each run.
+// --only crash for one proof; --minutes 30: no run begins after that; --quick: one small run of each, with a page in
+// .proof/ instead.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -42,7 +44,10 @@ for (let proof = next(); proof && performance.now() < deadline; proof = next()) 
 publish()
 process.exitCode = ofCommit().some(({ result }) => result?.status === 'failed') ? 1 : 0
 
-/** The one with the smallest share done, so that a short time has something of each. One that fails does not hold the others up. */
+/**
+ * The one with the smallest share done, so that a short time has something of each. One that fails does not hold the
+ * others up.
+ */
 function next(): Proof | undefined {
   const share = (proof: Proof) => doneOf(ofCommit(), proof) / proof[size]
   const open = chosen.filter((proof) => !tried.has(proof) && share(proof) < 1)
@@ -59,7 +64,7 @@ async function run(proof: Proof): Promise<Run['result']> {
   const one: Run = {
     proof: proof.name,
     commit,
-    command: `npm run ${proof.script} -- ${args.join(' ')}`,
+    command: `npm run gate -- ${proof.gate} ${args.join(' ')}`,
     startedAt: new Date().toISOString(),
   }
   state.runs.push(one)
@@ -69,7 +74,7 @@ async function run(proof: Proof): Promise<Run['result']> {
   const log = join(FOLDER, `${size}-${proof.name}-${runsOf(state.runs, proof).length}.log`)
   const figuresFile = join(FOLDER, 'figures.json')
   rmSync(figuresFile, { force: true })
-  const code = await runGate(proof.script, args, log, figuresFile)
+  const code = await runGate(proof.gate, args, log, figuresFile)
   const isClean = code === 0 && existsSync(figuresFile)
   one.result = {
     status: isClean ? 'clean' : code === CANNOT_RUN ? 'cannot run' : 'failed',
@@ -83,20 +88,20 @@ async function run(proof: Proof): Promise<Run['result']> {
 }
 
 /** In a process group of its own: when the proof is stopped, all processes of the gate end with it. */
-async function runGate(script: string, args: string[], log: string, figuresFile: string): Promise<number> {
+async function runGate(gate: string, args: string[], log: string, figuresFile: string): Promise<number> {
   const output = openSync(log, 'w')
-  const gate = spawn(process.execPath, [join(ROOT, `test/gates/${script}/main.ts`), ...args], {
+  const child = spawn(process.execPath, [join(ROOT, `test/gates/${gate}/main.ts`), ...args], {
     cwd: ROOT,
     detached: true,
     stdio: ['ignore', output, output],
     env: { ...process.env, FIGURES_FILE: figuresFile },
   })
   const stop = () => {
-    process.kill(-(gate.pid as number), 'SIGKILL')
+    process.kill(-(child.pid as number), 'SIGKILL')
     process.exit(1)
   }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop)
-  const [code] = await once(gate, 'exit')
+  const [code] = await once(child, 'exit')
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, stop)
   return code ?? 1
 }

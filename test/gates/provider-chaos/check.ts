@@ -1,10 +1,13 @@
 import type { Database } from '../../../src/database/database.ts'
 import { sql } from '../../../src/database/sql.ts'
 import type { Channel } from '../../../src/kernel/channel.ts'
-import type { Entry, FakeProvider } from '../../fakes/fake-provider.ts'
+import { type RefundId, uuidOf } from '../../../src/kernel/ids.ts'
+import type { Records } from '../../../src/payments/state/audit.ts'
+import type { Entry } from '../../fakes/fake-provider.ts'
 import type { Heard } from '../../support/listener.ts'
-import { compareLists, comparePayment, countBy, readRecords } from '../chaos/check.ts'
-import type { Told } from './customers.ts'
+import { minus } from '../report.ts'
+import type { PlayedProvider, Told } from './customers.ts'
+import { compareLists, comparePayment, countBy, readRecords } from './records.ts'
 
 /** The records of both sides and their differences. */
 export interface Comparison {
@@ -29,6 +32,7 @@ export interface Totals {
 
 interface AttemptRow {
   reference: string
+  payment: string
   order_reference: string
   channel: string
   status: string
@@ -57,12 +61,12 @@ interface DisputeRow {
 
 export async function compare(
   database: Database,
-  fake: FakeProvider,
+  fake: PlayedProvider,
   told: Told,
   heard: Heard[],
   refusedNotices: string[],
 ): Promise<Comparison> {
-  const { taken, givenBack } = fake.ledger()
+  const { taken, givenBack } = await fake.ledger()
   const attempts = await readAttempts(database)
   const receipts = await readReceipts(database)
   const refunds = await readRefunds(database)
@@ -97,9 +101,7 @@ export async function compare(
       ...refunds.filter((refund) => !lacksAccount(refund, fake)).flatMap((refund) => compareRefund(refund, refunds)),
       ...records.flatMap((each) => comparePayment(each, orders)),
       ...(await compareLists(database)),
-      ...told.payments
-        .filter((reference) => !payments.has(reference))
-        .map((reference) => `${reference}: a merchant was told of it, and it is not there`),
+      ...compareTold(told, records, attempts),
       ...compareToldRefunds(told, refunds),
       ...compareAtProvider(told, refunds, disputes),
       ...compareHeard([...payments.values()], heard),
@@ -118,21 +120,18 @@ const enough = (payments: { status: string }[]) =>
 /** Compares by id: nothing twice, nothing missing, nothing unknown to the other side. */
 function compareEntries(what: string, ours: Entry[], theirs: Entry[]): string[] {
   const nameOf = ({ reference, id, amount }: Entry) => `${reference} ${id} of ${amount.amount} ${amount.currency}`
-  const left = new Map([...Map.groupBy(theirs, nameOf)].map(([name, same]) => [name, same.length]))
-  const unknown = ours.map(nameOf).filter((name) => {
-    const count = left.get(name) ?? 0
-    left.set(name, count - 1)
-    return count < 1
-  })
-  const missing = [...left].filter(([, count]) => count > 0).map(([name]) => name)
+  return compareNames(what, ours.map(nameOf), theirs.map(nameOf))
+}
+
+export function compareNames(what: string, ours: string[], theirs: string[]): string[] {
   return [
-    ...unknown.map((name) => `${what} ${name}: we have it, the provider does not`),
-    ...missing.map((name) => `${what} ${name}: the provider has it, we do not`),
+    ...minus(ours, theirs).map((name) => `${what} ${name}: we have it, the provider does not`),
+    ...minus(theirs, ours).map((name) => `${what} ${name}: the provider has it, we do not`),
   ]
 }
 
 /** Surplus that the provider cannot send back without the customer's bank account: it is left for a person. */
-function lacksAccount({ kind, status, channel }: RefundRow, { provider }: FakeProvider): boolean {
+function lacksAccount({ kind, status, channel }: RefundRow, { provider }: PlayedProvider): boolean {
   const { refundNeedsAccount = [] } = provider.capabilities
   return kind === 'surplus' && status === 'failed' && refundNeedsAccount.includes(channel)
 }
@@ -169,14 +168,38 @@ function compareAtProvider({ atProvider }: Told, refunds: RefundRow[], disputes:
   ]
 }
 
+/** Every acknowledged call is on record. */
+function compareTold(told: Told, records: Records[], attempts: AttemptRow[]): string[] {
+  const payments = new Map(records.map((each) => [each.state.payment.reference, each]))
+  const started = new Set(attempts.map(({ reference, payment }) => `${reference} of ${payment}`))
+  const isCancelled = (payment: string) =>
+    payments.get(payment)?.events.some(({ type }) => type === 'payment.cancelled') ?? false
+  const gone = (what: string, names: string[]) => names.map((name) => `${name}: ${what}, and is not on record`)
+  return [
+    ...gone(
+      'a merchant was told of it',
+      told.payments.filter((reference) => !payments.has(reference)),
+    ),
+    ...gone(
+      'its initialize was answered with 200',
+      told.attempts.filter((attempt) => !started.has(attempt)),
+    ),
+    ...gone(
+      'its cancel was answered with 200',
+      told.cancelled.filter((reference) => !isCancelled(reference)),
+    ),
+  ]
+}
+
 /** At most one refund for each key, and every acknowledged refund is on record. */
 function compareToldRefunds({ refunds: told }: Told, refunds: RefundRow[]): string[] {
   const known = Map.groupBy(refunds, ({ payment }) => payment)
   return told.flatMap(({ payment, keys, ids }) => {
-    const made = (known.get(payment) ?? []).filter(({ kind }) => kind === 'merchant').length
+    const made = (known.get(payment) ?? []).filter(({ kind }) => kind === 'merchant').map(({ id }) => id)
+    const missing = [...new Set(ids)].filter((id) => !made.includes(uuidOf(id as RefundId)))
     return [
-      ...(made > keys ? [`${payment}: ${keys} refunds were asked for, ${made} were made`] : []),
-      ...(new Set(ids).size > made ? [`${payment}: a refund was answered with 201, and is not there`] : []),
+      ...(made.length > keys ? [`${payment}: ${keys} refunds were asked for, ${made.length} were made`] : []),
+      ...missing.map((id) => `${payment}: the refund ${id} was answered with 201, and is not there`),
     ]
   })
 }
@@ -199,7 +222,8 @@ function compareHeard(payments: { id: string; reference: string; status: string 
 
 function readAttempts(database: Database): Promise<AttemptRow[]> {
   return database.rows(sql`
-    select reference, order_reference, channel, status, needs_review, amount_charged from attempts`)
+    select a.reference, p.reference as payment, a.order_reference, a.channel, a.status, a.needs_review, a.amount_charged
+      from attempts a join payments p on p.id = a.payment_id`)
 }
 
 async function readReceipts(database: Database): Promise<Entry[]> {
@@ -211,8 +235,9 @@ async function readReceipts(database: Database): Promise<Entry[]> {
 
 function readRefunds(database: Database): Promise<RefundRow[]> {
   return database.rows(sql`
-    select r.id, p.reference as payment, a.order_reference, a.channel, r.kind, r.status, r.amount, r.currency, r.failure,
-           coalesce(d.settled_by, case when r.kind = 'chargeback' then d.provider_dispute_id end, r.provider_refund_id) as provider_refund_id
+    select r.id, p.reference as payment, a.order_reference, a.channel, r.kind, r.status, r.amount, r.currency,
+           r.failure, coalesce(d.settled_by, case when r.kind = 'chargeback' then d.provider_dispute_id end,
+                               r.provider_refund_id) as provider_refund_id
       from refunds r join attempts a on a.id = r.attempt_id join payments p on p.id = r.payment_id
       left join disputes d on d.refund_id = r.id`)
 }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Database } from '../../../src/database/database.ts'
 import { findCurrentKeysVersion } from '../../../src/integrations/provider-keys-store.ts'
 import { type AttemptId, newId, uuidOf } from '../../../src/kernel/ids.ts'
@@ -5,15 +6,31 @@ import type { SecretBox } from '../../../src/kernel/secret-box.ts'
 import { upsertCard } from '../../../src/payments/store/saved-cards.ts'
 import type { FakeProvider } from '../../fakes/fake-provider.ts'
 import { closeInstructions } from '../../support/payment-records.ts'
-import { pause } from '../chaos/door.ts'
 import type { Random } from '../random.ts'
 import type { Merchant } from './service.ts'
 import type { AttemptSeen, PaymentSeen, Shop } from './shop.ts'
 
+/** As much of a provider as customers and the comparison need. The fake of a real provider has all of it. */
+export interface PlayedProvider
+  extends Pick<
+    FakeProvider,
+    'provider' | 'price' | 'customer' | 'refundAtProvider' | 'disputeAtProvider' | 'closeDispute'
+  > {
+  savedCards: Partial<FakeProvider['savedCards']>
+  ledger(): ReturnType<FakeProvider['ledger']> | Promise<ReturnType<FakeProvider['ledger']>>
+  /** What a customer does on its page. Absent: the page takes a form with the button. */
+  press?(order: string, button: Button, random: Random): Promise<void>
+}
+
+/**
+ * `code`: the customer's bank asks for one. `silence`: the card is charged, and the provider says nothing for a while.
+ */
+export type Button = 'pay' | 'decline' | 'code' | 'silence'
+
 export interface World {
   shop: Shop
   merchant: Merchant
-  fake: FakeProvider
+  fake: PlayedProvider
   database: Database
   secrets: SecretBox
   /** The merchant's webhook URL. */
@@ -24,11 +41,20 @@ export interface World {
 /** What a merchant was answered, to compare with the records. */
 export interface Told {
   payments: string[]
+  /** `reference of payment`. */
+  attempts: string[]
+  /** Payments. */
+  cancelled: string[]
   /** `keys`: how many different refunds were asked for; `ids`: what was answered with 201. */
   refunds: { payment: string; keys: number; ids: string[] }[]
   /** Made in the provider's dashboard, or by a customer's bank. */
   atProvider: { refunds: { order: string; id: string }[]; disputes: { order: string; id: string; outcome: string }[] }
 }
+
+export const newTold = (): Told => ({
+  ...{ payments: [], attempts: [], cancelled: [], refunds: [] },
+  atProvider: { refunds: [], disputes: [] },
+})
 
 type Channel = AttemptSeen['channel']
 type CardKind = 'paying' | 'declining' | 'askingForAStep'
@@ -112,6 +138,7 @@ export class Visit {
       const answer = await shop.ask('initialize', 'POST', '/payments/v1/payments/initialize', body, headers)
       if (answer.status === 200) {
         told.payments.push(this.reference)
+        told.attempts.push(`${answer.body.data.reference} of ${this.reference}`)
         return (await this.read())?.attempts.find(({ reference }) => reference === answer.body.data.reference)
       }
       const isForNow =
@@ -144,11 +171,19 @@ export class Visit {
     return undefined
   }
 
-  /** Follows the instructions of the attempt: the provider's page, a step at the bank, or a confirmation on our page. */
-  async pay(attempt: AttemptSeen | undefined, press: 'pay' | 'decline' = 'pay'): Promise<void> {
+  /**
+   * Follows the instructions of the attempt: the provider's page, a step at the bank, or a confirmation on our page.
+   */
+  async pay(attempt: AttemptSeen | undefined, press: Button = 'pay'): Promise<void> {
     const link = attempt?.instructions?.link
     if (!attempt || !link) return
-    if (this.#world.shop.isOurs(link)) return this.pay(await this.press('card', { card: 'saved' }), press)
+    const { shop, fake } = this.#world
+    if (fake.press) {
+      await fake.press(orderOf(attempt), press, this.#random)
+      if (this.#random.chance(0.5)) await shop.browse('return', `/return/${attempt.id}`)
+      return
+    }
+    if (shop.isOurs(link)) return this.pay(await this.press('card', { card: 'saved' }), press)
     const page = await fetch(link, { method: 'POST', body: new URLSearchParams({ press }), redirect: 'manual' })
     await page.text()
     const back = page.headers.get('location')
@@ -174,7 +209,9 @@ export class Visit {
   }
 
   async cancel(): Promise<void> {
-    await this.#world.shop.ask('cancel', 'POST', `/payments/v1/payments/${this.reference}/cancel`)
+    const { shop, told } = this.#world
+    const { status } = await shop.ask('cancel', 'POST', `/payments/v1/payments/${this.reference}/cancel`)
+    if (status === 200) told.cancelled.push(this.reference)
   }
 
   /** All of it, a part, or in parts; each with a key, and some asked twice. */

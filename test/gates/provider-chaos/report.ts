@@ -1,6 +1,6 @@
-import type { CallOutcome } from '../chaos/door.ts'
-import { bothOf, listOf } from '../chaos/report.ts'
+import { mustBeNone, printRows } from '../report.ts'
 import type { Comparison } from './check.ts'
+import type { CallOutcome } from './shop.ts'
 
 export interface ProviderOutcome {
   provider: string
@@ -42,14 +42,16 @@ export function printProvider(outcome: ProviderOutcome): string {
     ['webhooks heard', `${webhooks}`],
     ['taken', `${taken.entries} times, ${bothOf(taken)}`],
     ['refunded', `${givenBack.entries} times, ${bothOf(givenBack)}`],
-    ['differences', differences.length === 0 ? '0' : `${differences.length}  FAILED, must be 0`],
+    ['differences', mustBeNone(differences.length)],
   ]
-  const width = Math.max(...rows.map(([name]) => name.length))
-  return [
-    `provider chaos, ${provider}, seed ${seed}`,
-    ...rows.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`),
-    ...differences.slice(0, 30).map((difference) => `  FAILED  ${difference}`),
-    ...books.explanation.map((line) => `  ${line}`),
-    '',
-  ].join('\n')
+  const printed = printRows(`provider chaos, ${provider}, seed ${seed}`, rows, differences)
+  return [printed, ...books.explanation.map((line) => `  ${line}`), ''].join('\n')
+}
+
+function listOf(counts: Iterable<[string, number]>): string {
+  return [...counts].map(([name, count]) => `${name} ${count}`).join(', ')
+}
+
+function bothOf({ ours, theirs }: { ours: number; theirs: number }): string {
+  return `ours ${ours}, theirs ${theirs}, difference ${ours - theirs}`
 }

@@ -8,11 +8,13 @@ import { reconcileDueAttempts } from '../../../src/reconciliation/reconcile-due.
 
 const HURRY_EVERY_MS = 500
 
-/** While customers pay, attempts with an unknown outcome are checked again at once. Returns a function that stops it. */
-export function hurry({ database }: PaymentDeps): () => Promise<void> {
+/**
+ * While customers pay, attempts with an unknown outcome are checked again at once. Returns a function that stops it.
+ */
+export function hurry(database: Database, begunBeforeSeconds?: number): () => Promise<void> {
   let running: Promise<void> = Promise.resolve()
   const timer = setInterval(() => {
-    running = running.then(() => hasten(database)).catch(() => {})
+    running = running.then(() => hasten(database, begunBeforeSeconds)).catch(() => {})
   }, HURRY_EVERY_MS)
   return () => {
     clearInterval(timer)
@@ -20,13 +22,13 @@ export function hurry({ database }: PaymentDeps): () => Promise<void> {
   }
 }
 
-// Eleven minutes: then "no such order" is believed. Not `created_at`, which is when the provider was first asked, by its own clock too. And
-// nothing that was begun just now: its first call may still be on its way.
-export async function hasten(database: Database): Promise<void> {
+// Eleven minutes: then "no such order" is believed. Not `created_at`, which is when the provider was first asked, by
+// its own clock too. And nothing that was begun just now: its first call may still be on its way.
+export async function hasten(database: Database, begunBeforeSeconds = 3): Promise<void> {
   await database.rows(sql`
     update attempts set watched_since = least(watched_since, now() - interval '11 minutes'), next_check_at = now()
      where status = 'processing' and next_check_at > now() and check_leased_until < now()
-       and watched_since < now() - interval '3 seconds'`)
+       and watched_since < now() - ${begunBeforeSeconds} * interval '1 second'`)
   await database.rows(sql`
     update refunds set due_at = now() where status = 'pending' and tries > 0 and due_at > now() + interval '1 minute'`)
   await database.rows(sql`
@@ -65,8 +67,8 @@ export async function settleInRounds(
 
 async function makeAllDue(database: Database): Promise<void> {
   await database.rows(sql`
-    update attempts set watched_since = watched_since - make_interval(secs => ${ROUND_PAST_SECONDS}), next_check_at = now(),
-           check_leased_until = '-infinity'
+    update attempts set watched_since = watched_since - make_interval(secs => ${ROUND_PAST_SECONDS}),
+           next_check_at = now(), check_leased_until = '-infinity'
      where next_check_at is not null`)
   await database.rows(sql`update refunds set due_at = now(), leased_until = '-infinity' where status = 'pending'`)
   await database.rows(sql`update notices set due_at = now() where state = 'waiting'`)
@@ -84,5 +86,12 @@ export async function countOpen(database: Database): Promise<Open> {
 
 export async function countDeliveries(database: Database): Promise<number> {
   const row = await database.row<{ count: number }>(sql`select count(*) from deliveries where state = 'waiting'`)
+  return row?.count ?? 0
+}
+
+/** Calls that the circuit breaker did not make. */
+export async function countHeldBack(database: Database): Promise<number> {
+  const row = await database.row<{ count: number }>(sql`
+    select coalesce(sum(times), 0)::integer as count from provider_calls where detail like '%not being asked%'`)
   return row?.count ?? 0
 }

@@ -1,41 +1,45 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { migrate } from '../../../src/database/migrate.ts'
 import { sql } from '../../../src/database/sql.ts'
 import { listAuditScopes } from '../../../src/payments/store/provider-audit.ts'
 import { auditProvider } from '../../../src/reconciliation/audit-provider.ts'
 import type { FakeProvider } from '../../fakes/fake-provider.ts'
 import { findFake } from '../../fakes/index.ts'
 import { openListener } from '../../support/listener.ts'
-import { pause } from '../chaos/door.ts'
 import { Killer } from '../killer.ts'
 import { randomOf } from '../random.ts'
+import { withServer } from '../server.ts'
 import { compare } from './check.ts'
-import type { Told, World } from './customers.ts'
+import { newTold, type World } from './customers.ts'
 import { explain } from './explain.ts'
 import type { ProviderOutcome } from './report.ts'
-import { countDeliveries, hurry, settleInRounds } from './rounds.ts'
+import { countDeliveries, countHeldBack, hurry, settleInRounds } from './rounds.ts'
+import { momentsOf, type ProviderChaosOptions, serve } from './serve.ts'
 import { type Merchant, type RunningService, startService } from './service.ts'
 import { Shop } from './shop.ts'
-import { visit } from './stories.ts'
 import { Courier, TroubledWay } from './trouble.ts'
 import { twoAccounts } from './two-accounts.ts'
 
-export interface ProviderChaosOptions {
+interface FakeOptions extends ProviderChaosOptions {
   provider: string
-  databaseUrl: string
-  payments: number
-  clients: number
-  kills: number
-  seed: number
 }
 
-/** One run with one provider, on an empty database. */
-export async function providerChaos(options: ProviderChaosOptions): Promise<ProviderOutcome> {
+/** One run with the fake of one provider. */
+export function fakeChaos(options: FakeOptions): Promise<ProviderOutcome> {
+  return withServer('provider-chaos', async ({ databaseUrl }) => {
+    await migrate(databaseUrl)
+    return openAndRun(options, databaseUrl)
+  })
+}
+
+async function openAndRun(options: FakeOptions, databaseUrl: string): Promise<ProviderOutcome> {
   const fake = findFake(options.provider)
   if (!fake) throw new Error(`no provider ${options.provider}`)
   const ends: (() => Promise<void>)[] = []
   const open = () => fake.start({ after: (end) => void ends.push(end) })
   const fakes: [FakeProvider, FakeProvider] = [await open(), await open()]
   const listener = await openListener()
-  const service = await startService(options.databaseUrl, fakes[0].provider)
+  const service = await startService(databaseUrl, fakes[0].provider)
   try {
     return await run(options, service, fakes, listener)
   } finally {
@@ -46,7 +50,7 @@ export async function providerChaos(options: ProviderChaosOptions): Promise<Prov
 }
 
 async function run(
-  options: ProviderChaosOptions,
+  options: FakeOptions,
   service: RunningService,
   fakes: [FakeProvider, FakeProvider],
   listener: Awaited<ReturnType<typeof openListener>>,
@@ -55,19 +59,18 @@ async function run(
   const { database, parts, copies } = service
   const merchant = await service.addMerchant()
   const shop = new Shop(copies, randomOf(seed, 3), merchant)
-  await setUp(shop, fakes[0])
+  await shop.setUp(fakes[0])
   const fake = twoAccounts(database, ...fakes)
   const killer = new Killer(randomOf(seed, 4), copies.slots, kills)
   const way = new TroubledWay(randomOf(seed, 1), fakes, killer)
   const noticePath = new URL(parts.links.notices(merchant, provider)).pathname
   const courier = new Courier(randomOf(seed, 2), fake, copies, noticePath)
-  const told: Told = { payments: [], refunds: [], atProvider: { refunds: [], disputes: [] } }
+  const told = newTold()
   const world: World = { shop, merchant, fake, database, secrets: parts.secrets, webhook: listener.url, told }
   try {
     const startedAt = performance.now()
     fakes[1].sendOlderNotices?.()
-    // Another base URL is another account, though the fakes of one provider share their keys.
-    await payInTrouble(options, service, world, way, () => setUp(shop, fakes[1]))
+    await Promise.race([payInTrouble(options, world, way, () => shop.setUp(fakes[1])), killer.failed])
     await killer.allBack()
     const paidAt = performance.now()
     courier.becomeReliable()
@@ -84,7 +87,7 @@ async function run(
       ...{ provider, seed, payments, rounds, books, calls: shop.tally, trouble: way.counts, notices: courier.counts },
       kills: killer.made,
       tookSeconds: { paying: seconds(startedAt, paidAt), settling: seconds(paidAt, performance.now()) },
-      heldBack: await countHeldBack(service),
+      heldBack: await countHeldBack(database),
       webhooks: listener.heard.length,
     }
   } finally {
@@ -105,64 +108,34 @@ async function auditAll({ database, parts }: RunningService): Promise<string[]> 
   return found
 }
 
-async function setUp(shop: Shop, { provider, settings, upstream }: FakeProvider): Promise<void> {
-  const wanted = { settings, baseURL: upstream.url }
-  const path = `/payments/v1/integrations/${provider.capabilities.name}`
-  for (let tries = 0; tries < 50; tries++) {
-    const { status, body } = await shop.ask('set up', 'PUT', path, wanted)
-    if (status === 200) return
-    if (status < 500) throw new Error(`${provider.capabilities.name} could not be set up: ${JSON.stringify(body)}`)
-    await pause(200)
-  }
-}
-
 const AWAY_TIMES = 2
 const AWAY_MS = 1_500
 const BURST_EVERY = 60
 const BURST_MS = 800
 const DAY_MS = 86_400_000
 
-/** Runs the customers with bounded concurrency, then the refunds. Twice the provider is down for a moment. */
+/** Twice the provider is down for a moment, and in the middle the merchant changes to another account. */
 async function payInTrouble(
-  { payments, clients, seed }: ProviderChaosOptions,
-  { parts }: RunningService,
+  options: ProviderChaosOptions,
   world: World,
   way: TroubledWay,
-  changeAccount: () => Promise<void>,
+  changeAccount: () => Promise<unknown>,
 ): Promise<void> {
+  const { payments } = options
   const half = Math.ceil(payments / 2)
-  const goesAwayAfter = new Set(
-    Array.from({ length: AWAY_TIMES }, (_, index) => Math.ceil(((index + 1) * payments) / (AWAY_TIMES + 1))),
-  )
-  const later: (() => Promise<void>)[] = []
-  const stopHurrying = hurry(parts)
+  const goesAwayAfter = new Set(momentsOf(AWAY_TIMES, payments))
+  const stopHurrying = hurry(world.database)
   way.begin()
   try {
-    let done = 0
-    await inTurn(
-      clients,
-      Array.from({ length: payments }, (_, number) => async () => {
-        const next = await visit(world, randomOf(seed, 100 + number), number)
-        if (next) later.push(next)
-        if (goesAwayAfter.has(++done)) way.goAway(AWAY_MS)
-        if (done % BURST_EVERY === 0) way.limitRate(BURST_MS)
-        if (done === half) await changeAccount()
-      }),
-    )
-    await inTurn(clients, later)
+    await serve(world, options, async (done) => {
+      if (goesAwayAfter.has(done)) way.goAway(AWAY_MS)
+      if (done % BURST_EVERY === 0) way.limitRate(BURST_MS)
+      if (done === half) await changeAccount()
+    })
   } finally {
     way.end()
     await stopHurrying()
   }
-}
-
-async function inTurn(clients: number, all: (() => Promise<void>)[]): Promise<void> {
-  let next = 0
-  await Promise.all(
-    Array.from({ length: clients }, async () => {
-      while (next < all.length) await all[next++]?.()
-    }),
-  )
 }
 
 /** When the answer to a charge was lost, the page for its code is unknown. The bank ends such a charge after a time. */
@@ -187,10 +160,4 @@ async function untilTold({ database }: RunningService): Promise<void> {
   for (const deadline = performance.now() + PATIENCE_MS; performance.now() < deadline; await pause(200)) {
     if ((await countDeliveries(database)) === 0) return
   }
-}
-
-async function countHeldBack({ database }: RunningService): Promise<number> {
-  const row = await database.row<{ count: number }>(sql`
-    select coalesce(sum(times), 0)::integer as count from provider_calls where detail like '%not being asked%'`)
-  return row?.count ?? 0
 }

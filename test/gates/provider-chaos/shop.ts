@@ -1,6 +1,7 @@
-import { type CallOutcome, pause } from '../chaos/door.ts'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { FakeProvider } from '../../fakes/fake-provider.ts'
+import type { Copies } from '../copies.ts'
 import type { Random } from '../random.ts'
-import type { Copies } from './copies.ts'
 import type { Merchant } from './service.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the caller checks the shape of the answer
@@ -11,21 +12,26 @@ export interface Answer {
   body: Json
 }
 
+/** `refused`: a 4xx. `unknown`: the connection broke, or a 5xx that may have come after the work. */
+export type CallOutcome = 'ok' | 'refused' | 'unknown'
+
 /** Where the service answers. */
 export type Reachable = Pick<Copies, 'pick' | 'isOurs'>
 
 /** The outcome of the call is unknown: the copy was killed. */
 const BROKEN_OFF = 599
 const SOMEBODY_WITHIN_MS = 60_000
+const ANSWER_WITHIN_MS = 20_000
+const MOST_TRIES = 50
 
 /** The merchant's backend and the customers' browsers, calling any copy that is up, with counts of the answers. */
 export class Shop {
   readonly tally = new Map<string, Record<CallOutcome, number>>()
   readonly #copies: Reachable
   readonly #random: Random
-  readonly #merchant: Merchant
+  readonly #merchant: Pick<Merchant, 'headers'>
 
-  constructor(copies: Reachable, random: Random, merchant: Merchant) {
+  constructor(copies: Reachable, random: Random, merchant: Pick<Merchant, 'headers'>) {
     this.#copies = copies
     this.#random = random
     this.#merchant = merchant
@@ -43,7 +49,7 @@ export class Shop {
     body?: unknown,
     headers: Record<string, string> = {},
   ): Promise<Answer> {
-    const { status, text } = await this.#reach(name, path, {
+    const { status, text, isJson } = await this.#reach(name, path, {
       method,
       headers: {
         ...this.#merchant.headers,
@@ -52,22 +58,50 @@ export class Shop {
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
-    return { status, body: status === BROKEN_OFF ? {} : JSON.parse(text) }
+    return { status, body: isJson ? JSON.parse(text) : {} }
   }
 
-  async #reach(name: string, path: string, init: RequestInit): Promise<{ status: number; text: string }> {
+  /** Repeats an idempotent call until its outcome is known. */
+  async askUntilKnown(...call: Parameters<Shop['ask']>): Promise<Answer> {
+    for (let tries = 1; ; tries++) {
+      const answer = await this.ask(...call)
+      if (answer.status < 500) return answer
+      if (tries === MOST_TRIES) throw new Error(`${call[0]}: ${answer.status} after ${tries} tries`)
+      await pause(this.#random.between(50, 400))
+    }
+  }
+
+  /**
+   * The merchant sets the provider up. Another base URL is another account, though all fakes of a provider share their
+   * keys.
+   */
+  async setUp({ provider, settings, upstream }: FakeProvider): Promise<Json> {
+    const { name } = provider.capabilities
+    const wanted = { settings, baseURL: upstream.url }
+    const { status, body } = await this.askUntilKnown('set up', 'PUT', `/payments/v1/integrations/${name}`, wanted)
+    if (status !== 200) throw new Error(`${name} could not be set up: ${JSON.stringify(body)}`)
+    return body.data
+  }
+
+  async #reach(
+    name: string,
+    path: string,
+    init: RequestInit,
+  ): Promise<{ status: number; text: string; isJson: boolean }> {
     for (const deadline = performance.now() + SOMEBODY_WITHIN_MS; performance.now() < deadline; await pause(20)) {
       const baseUrl = this.#copies.pick(this.#random)
       if (!baseUrl) continue
       try {
-        const response = await fetch(baseUrl + path, { redirect: 'manual', ...init })
-        const answer = { status: response.status, text: await response.text() }
+        const signal = AbortSignal.timeout(ANSWER_WITHIN_MS)
+        const response = await fetch(baseUrl + path, { redirect: 'manual', signal, ...init })
+        const isJson = /json/.test(response.headers.get('content-type') ?? '')
+        const answer = { status: response.status, text: await response.text(), isJson }
         this.#count(name, answer.status < 400 ? 'ok' : answer.status < 500 ? 'refused' : 'unknown')
         return answer
       } catch (error) {
         if ((error as { cause?: NodeJS.ErrnoException }).cause?.code === 'ECONNREFUSED') continue // it was never sent
         this.#count(name, 'unknown')
-        return { status: BROKEN_OFF, text: '' }
+        return { status: BROKEN_OFF, text: '', isJson: false }
       }
     }
     throw new Error(`no copy was up for ${SOMEBODY_WITHIN_MS} ms`)
@@ -78,7 +112,9 @@ export class Shop {
     return status === 200 ? body.data : undefined
   }
 
-  /** Our page of a payment, as a browser without scripts has it: the form of that method, or nothing when there is none. */
+  /**
+   * Our page of a payment, as a browser without scripts has it: the form of that method, or nothing when there is none.
+   */
   async openForm(paymentId: string, method: 'card' | 'bank'): Promise<Form | undefined> {
     const { text } = await this.browse('open page', `/pay/${paymentId}?method=${method}`)
     const forms = text.split('<form ').slice(1)

@@ -16,12 +16,21 @@ const BY_CARD: [number, Story][] = [
   [4, async (visit) => void (await visit.initialize())],
   [2, neverPaysOnPage],
   [7, keepsCardThenPaysWithIt],
-  [4, async (visit) => visit.pay(await withCard(visit, 'paying'))],
-  [4, cardDeclinesThenAnother],
-  [5, bankAsks],
   [6, paidTwice],
   [4, cancelledThenPaid],
   [3, cancelled],
+]
+/** Of a provider whose fake has saved cards of every kind. */
+const BY_SAVED_CARD: [number, Story][] = [
+  [4, async (visit) => visit.pay(await withCard(visit, 'paying'))],
+  [4, cardDeclinesThenAnother],
+  [5, bankAsks],
+]
+/** Of the sandbox provider, which has a card for each. */
+const BY_TEST_CARD: [number, Story][] = [
+  [6, async (visit) => visit.pay(await visit.initialize(), 'code')],
+  [6, async (visit) => visit.pay(await visit.initialize(), 'silence')],
+  [4, paidThenRefunded],
 ]
 const BY_TRANSFER: [number, Story][] = [
   [6, async (visit) => visit.transfer(await visit.initialize(BANK), [1])],
@@ -33,6 +42,7 @@ const BY_TRANSFER: [number, Story][] = [
   [2, async (visit) => visit.transfer(await visit.initialize(BANK), [0.5, 0.5, 0.5, 0.5])],
   [3, partThenCard],
   [2, accountAndCard],
+  [2, cancelledThenTransferred],
   [1, async (visit) => void (await visit.initialize(BANK))],
 ]
 /** What happens to payments that were paid once and in full, as cumulative probabilities. */
@@ -46,8 +56,9 @@ const REFUNDABLE: ReadonlySet<Story> = new Set([paidOnPage, declinedThenPaid, on
 
 /** One customer from the first call to the last; with what the merchant does later, if anything. */
 export async function visit(world: World, random: Random, number: number): Promise<(() => Promise<void>) | undefined> {
-  const hasAccounts = world.fake.provider.capabilities.channels.includes(BANK)
-  const stories = hasAccounts ? [...BY_CARD, ...BY_TRANSFER] : BY_CARD
+  const { provider, press } = world.fake
+  const hasAccounts = provider.capabilities.channels.includes(BANK)
+  const stories = [...BY_CARD, ...(press ? BY_TEST_CARD : BY_SAVED_CARD), ...(hasAccounts ? BY_TRANSFER : [])]
   const total = stories.reduce((sum, [weight]) => sum + weight, 0)
   let drawn = random.between(1, total)
   const story = stories.find(([weight]) => {
@@ -150,10 +161,23 @@ async function cancelledThenPaid(visit: Visit): Promise<void> {
   await visit.pay(attempt)
 }
 
-async function cancelled(visit: Visit): Promise<void> {
-  await visit.checkout()
-  await visit.press()
+async function cancelledThenTransferred(visit: Visit): Promise<void> {
+  const attempt = await visit.initialize(BANK)
   await visit.cancel()
+  await visit.transfer(attempt, [1])
+}
+
+async function cancelled(visit: Visit, random: Random): Promise<void> {
+  await visit.checkout()
+  if (random.chance(0.7)) await visit.press()
+  await visit.cancel()
+}
+
+/** While other customers pay and copies are killed. */
+async function paidThenRefunded(visit: Visit): Promise<void> {
+  await visit.pay(await visit.initialize())
+  await visit.untilSuccessful()
+  await visit.refund()
 }
 
 /** Partial money is surplus after another attempt paid, and is refunded. */
@@ -162,8 +186,12 @@ async function partThenCard(visit: Visit, random: Random): Promise<void> {
   await visit.pay(await visit.initialize())
 }
 
-async function accountAndCard(visit: Visit): Promise<void> {
+async function accountAndCard(visit: Visit, random: Random): Promise<void> {
   const account = await visit.initialize(BANK)
   const card = await visit.initialize()
+  if (random.chance(0.5)) {
+    await visit.transfer(account, [1])
+    return visit.pay(card)
+  }
   await Promise.all([visit.transfer(account, [1]), visit.pay(card)])
 }

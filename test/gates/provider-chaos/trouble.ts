@@ -1,9 +1,9 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { FakeProvider } from '../../fakes/fake-provider.ts'
 import type { Asked, Said, Trouble } from '../../fakes/upstream.ts'
-import { pause } from '../chaos/door.ts'
+import type { Copies } from '../copies.ts'
 import type { Killer } from '../killer.ts'
 import type { Random } from '../random.ts'
-import type { Copies } from './copies.ts'
 
 /** Fault rates of requests, in percent. */
 const TROUBLE_IN_100: Record<Trouble, number> = {

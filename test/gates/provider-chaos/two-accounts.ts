@@ -3,8 +3,8 @@ import { sql } from '../../../src/database/sql.ts'
 import type { FakeProvider } from '../../fakes/fake-provider.ts'
 
 /**
- * Two accounts of a merchant at one provider, as one fake: the merchant changes from the first to the second in mid-run. What a customer does
- * goes to the account that the order was made with.
+ * Two accounts of a merchant at one provider, as one fake: the merchant changes from the first to the second in
+ * mid-run. What a customer does goes to the account that the order was made with.
  */
 export function twoAccounts(database: Database, first: FakeProvider, second: FakeProvider): FakeProvider {
   async function accountOf(reference: string): Promise<FakeProvider> {

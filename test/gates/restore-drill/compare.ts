@@ -1,8 +1,9 @@
 import { sql } from '../../../src/database/sql.ts'
 import type { Entry } from '../../fakes/fake-provider.ts'
+import { manilla } from '../manilla.ts'
+import { compareNames } from '../provider-chaos/check.ts'
 import { type Market, untilSettled } from '../whole-payments/market.ts'
 import type { Processes } from '../whole-payments/processes.ts'
-import { manilla } from './manilla.ts'
 
 const SETTLED_WITHIN_MS = 60_000
 
@@ -25,8 +26,8 @@ export async function compareWithLedger(market: Market, processes: Processes): P
   ])
   return [
     ...open,
-    ...compareEntries('receipt', receipts, taken),
-    ...compareEntries('refund', refunds, givenBack),
+    ...compareRows('receipt', receipts, taken),
+    ...compareRows('refund', refunds, givenBack),
     ...unpaid.map(({ reference }) => `${reference} was paid, and is not successful`),
     ...world.told.payments.filter((each) => !references.has(each)).map((each) => `${each} is not there`),
     ...audits.flatMap(({ code, out }) => (code === 0 ? [] : [out.trim()])),
@@ -38,13 +39,11 @@ interface Row {
   amount: number
 }
 
-function compareEntries(what: string, ours: Row[], theirs: Entry[]): string[] {
-  const left = ours.map(({ id, amount }) => `${id} of ${amount}`)
-  const missing = theirs.flatMap(({ id, amount: { amount } }) => {
-    const found = left.indexOf(`${id} of ${amount}`)
-    if (found === -1) return [`${what} ${id} of ${amount}: the provider has it, we do not`]
-    left.splice(found, 1)
-    return []
-  })
-  return [...missing, ...left.map((name) => `${what} ${name}: we have it, the provider does not`)]
+/** Without the order: a lost payment that was adopted has another one. */
+function compareRows(what: string, ours: Row[], theirs: Entry[]): string[] {
+  return compareNames(
+    what,
+    ours.map(({ id, amount }) => `${id} of ${amount}`),
+    theirs.map(({ id, amount }) => `${id} of ${amount.amount}`),
+  )
 }

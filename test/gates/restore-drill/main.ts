@@ -1,17 +1,19 @@
-// `npm run restore-drill`: follows docs/operations/backup.md. Customers pay while a base backup is taken; then the database is destroyed
-// and restored to a moment before the last payments and refunds. `manilla audit --provider --repair` must find all of them, and after the
-// lost payments are adopted, our records must equal the provider's ledger. --payments 10 of each kind; --seed N to repeat a run.
+// `npm run gate -- restore-drill`: follows docs/operations/backup.md. Customers pay while a base backup is taken; then
+// the database is destroyed and restored to a moment before the last payments and refunds. `manilla audit --provider
+// --repair` must find all of them, and after the lost payments are adopted, our records must equal the provider's
+// ledger. --payments 10 of each kind; --seed N to repeat a run.
 import { readFileSync } from 'node:fs'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { numbersFrom } from '../arguments.ts'
 import { recordFigures } from '../figures.ts'
+import { manilla } from '../manilla.ts'
+import { mustBeNone } from '../report.ts'
 import { postgresTools, requireTools } from '../tools.ts'
 import { openMarket } from '../whole-payments/market.ts'
 import { freePort, Processes } from '../whole-payments/processes.ts'
 import { compareWithLedger } from './compare.ts'
-import { manilla } from './manilla.ts'
 import { adopt, repair } from './repair.ts'
 import { ArchivingServer } from './server.ts'
 import { payAfter, payBefore } from './trade.ts'
@@ -20,7 +22,7 @@ const PAGE = readFileSync(join(import.meta.dirname, '../../../docs/operations/ba
 
 /** The script and the lines of postgresql.conf that the page tells the operator to write. */
 function textOf(step: 'script' | 'archive' | 'restore'): string {
-  const block = new RegExp(`<!-- used by npm run restore-drill: ${step} -->\\n *\`\`\`\\w+\\n([^\`]+)\`\`\``).exec(
+  const block = new RegExp(`<!-- used by the gate restore-drill: ${step} -->\\n *\`\`\`\\w+\\n([^\`]+)\`\`\``).exec(
     PAGE,
   )?.[1]
   if (!block) throw new Error(`docs/operations/backup.md has no text for "${step}"`)
@@ -85,7 +87,7 @@ const { payments, seed } = numbersFrom({ payments: 10 })
 process.stdout.write(`restore drill, seed ${seed}\n`)
 const { lines, differences } = await drill(payments, seed)
 for (const line of lines) process.stdout.write(`  ${line}\n`)
-process.stdout.write(`  differences      ${differences.length}${differences.length > 0 ? '  FAILED, must be 0' : ''}\n`)
+process.stdout.write(`  differences      ${mustBeNone(differences.length)}\n`)
 for (const difference of differences.slice(0, 30)) process.stdout.write(`  FAILED  ${difference}\n`)
 recordFigures({ restores: 1, differences: differences.length })
 process.exitCode = differences.length === 0 ? 0 : 1

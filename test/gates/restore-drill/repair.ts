@@ -1,10 +1,10 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { UnmatchedReceipt } from '../../../src/payments/store/receipts.ts'
 import type { Difference } from '../../../src/reconciliation/audit-provider.ts'
 import type { Repaired } from '../../../src/reconciliation/repair-difference.ts'
-import { pause } from '../chaos/door.ts'
+import { manilla } from '../manilla.ts'
 import type { Market } from '../whole-payments/market.ts'
 import type { Processes } from '../whole-payments/processes.ts'
-import { manilla } from './manilla.ts'
 import type { Lost } from './trade.ts'
 
 const MOST_ROUNDS = 20
@@ -52,7 +52,10 @@ function countsOf(done: Map<string, Repaired>): Record<Repaired, number> {
   }
 }
 
-/** The merchant creates the lost payments again, and the operator matches the money with them. Then they can be refunded. */
+/**
+ * The merchant creates the lost payments again, and the operator matches the money with them. Then they can be
+ * refunded.
+ */
 export async function adopt(
   processes: Processes,
   { fake }: Market,

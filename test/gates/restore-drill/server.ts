@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { openSync } from 'node:fs'
 import { appendFile, chmod, chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
-import { pause } from '../chaos/door.ts'
+import { endChild } from '../processes.ts'
 import { databaseUser, postgresFolder } from '../tools.ts'
 
 const START_WITHIN_MS = 60_000
@@ -30,7 +30,10 @@ export class ArchivingServer {
     return join(this.#folder, 'data')
   }
 
-  /** `settings`: lines of postgresql.conf. `script` archives a segment. Both name `/srv/backup` as the place of the backup. */
+  /**
+   * `settings`: lines of postgresql.conf. `script` archives a segment. Both name `/srv/backup` as the place of the
+   * backup.
+   */
   async create(settings: string, script: string): Promise<void> {
     for (const name of ['', 'data', 'backup', 'backup/wal', 'backup/base']) await this.#makeFolder(name)
     await chmod(await this.#write('archive-wal', this.#placed(script)), 0o700)
@@ -91,7 +94,10 @@ export class ArchivingServer {
     await rm(this.#data, { recursive: true, force: true })
   }
 
-  /** Copies the base backup to the data folder. `settings`: lines of postgresql.conf for the recovery, which are removed after it. */
+  /**
+   * Copies the base backup to the data folder. `settings`: lines of postgresql.conf for the recovery, which are removed
+   * after it.
+   */
   async restore(settings: string): Promise<void> {
     this.#run('/bin/cp', ['-a', join(this.#folder, 'backup/base/1'), this.#data])
     const before = await readFile(join(this.#data, 'postgresql.conf'), 'utf8')
@@ -112,10 +118,7 @@ export class ArchivingServer {
   async stop(signal: NodeJS.Signals = 'SIGINT'): Promise<void> {
     const child = this.#child
     this.#child = undefined
-    if (!child || child.exitCode !== null || child.signalCode !== null) return
-    const exited = once(child, 'exit')
-    child.kill(signal)
-    await exited
+    await endChild(child, signal)
   }
 
   async #configure(settings: string): Promise<void> {

@@ -1,15 +1,15 @@
-// `npm run upgrade-test`: the last released tag and this commit on one database, under load. Each process is replaced in turn, to the new
-// version and back to the old one; no request may fail, and every payment must be paid once.
+// `npm run gate -- upgrade`: the last released tag and this commit on one database, under load. Each process is
+// replaced in turn, to the new version and back to the old one; no request may fail, and every payment must be paid
+// once.
 // --from <commit>: another old version, for example one without the newest migration.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { connect } from '../../../src/database/database.ts'
-import { startEmbedded } from '../../../src/database/embedded.ts'
 import { sql } from '../../../src/database/sql.ts'
 import { type ServiceProcess, startProcess } from '../../support/process.ts'
+import { withServer } from '../server.ts'
 import { UpgradeLoad } from './load.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
@@ -22,7 +22,7 @@ function oldCommit(): string {
   if (values.from) return values.from
   const { status, stdout } = spawnSync('git', ['describe', '--tags', '--abbrev=0'], { cwd: ROOT, encoding: 'utf8' })
   if (status !== 0)
-    throw new Error('There is no released tag yet. Name an older commit: npm run upgrade-test -- --from <commit>')
+    throw new Error('There is no released tag yet. Name an older commit: npm run gate -- upgrade --from <commit>')
   return stdout.trim()
 }
 
@@ -44,13 +44,10 @@ async function checkOut(commit: string, folder: string): Promise<string> {
   return root
 }
 
-async function main(): Promise<boolean> {
-  const commit = oldCommit()
-  const folder = await mkdtemp(join(tmpdir(), 'manilla-upgrade-'))
+async function upgrade(commit: string, folder: string, databaseUrl: string): Promise<boolean> {
   const roots = { old: await checkOut(commit, folder), new: ROOT }
-  const server = await startEmbedded({ dataDir: join(folder, 'data'), purpose: 'own' })
   const env = {
-    DATABASE_URL: server.url,
+    DATABASE_URL: databaseUrl,
     SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
     DATA_DIR: folder,
     SANDBOX_CLIENT_ID: 'upgrade-client',
@@ -83,7 +80,7 @@ async function main(): Promise<boolean> {
     } finally {
       await load.stop()
     }
-    const database = connect({ url: server.url })
+    const database = connect({ url: databaseUrl })
     const doubled = await database.rows(sql`
       select payment_id from events where place between 0 and 1023 and type = 'payment.successful'
        group by payment_id having count(*) > 1`)
@@ -96,13 +93,13 @@ async function main(): Promise<boolean> {
   } finally {
     for (const { child } of running) child.kill('SIGKILL')
     await Promise.all(running.map(({ exited }) => exited))
-    await server.stop()
-    await rm(folder, { recursive: true, force: true })
   }
 }
 
 try {
-  process.exitCode = (await main()) ? 0 : 1
+  const commit = oldCommit()
+  const isRight = await withServer('upgrade', ({ folder, databaseUrl }) => upgrade(commit, folder, databaseUrl))
+  process.exitCode = isRight ? 0 : 1
 } catch (error) {
   process.stderr.write(`${(error as Error).message}\n`)
   process.exitCode = 1

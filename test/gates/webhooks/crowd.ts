@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Database } from '../../../src/database/database.ts'
 import { sql } from '../../../src/database/sql.ts'
 import { createMerchant } from '../../../src/integrations/create-merchant.ts'
@@ -11,8 +12,9 @@ import { redeliverGivenUp } from '../../../src/webhooks/redeliver-events.ts'
 import { type Listener, type Manner, openListener, takes } from '../../support/listener.ts'
 import { endNow, loopbackOf, residentMiB, startWithin } from '../processes.ts'
 import type { Random } from '../random.ts'
-import { type Ground, onGround, pause } from './ground.ts'
-import { mustBeNone, mustBeWithin, type Part } from './report.ts'
+import { mustBeNone } from '../report.ts'
+import { type Ground, onGround } from './ground.ts'
+import { mustBeWithin, type Part } from './report.ts'
 import { makeAndCancel, type Told } from './stream.ts'
 
 const SICK = 0.3
@@ -33,7 +35,10 @@ const P99_MS = 5_000
 const GROWTH_MIB = 128
 const CURED_WITHIN_MS = 90_000
 
-/** One endpoint with a merchant of its own. Half of them are `webhook` URLs of requests, the others are configured endpoints. */
+/**
+ * One endpoint with a merchant of its own. Half of them are `webhook` URLs of requests, the others are configured
+ * endpoints.
+ */
 interface Place {
   /** Of the merchant. */
   place: number
@@ -45,7 +50,10 @@ interface Place {
   told: Told[]
 }
 
-/** Many endpoints, some of them failing: nothing is lost, healthy ones are not delayed, and failing ones receive all after they recover. */
+/**
+ * Many endpoints, some of them failing: nothing is lost, healthy ones are not delayed, and failing ones receive all
+ * after they recover.
+ */
 export function crowdOfEndpoints(
   random: Random,
   { endpoints, events }: { endpoints: number; events: number },

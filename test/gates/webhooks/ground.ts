@@ -1,10 +1,7 @@
-import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { connect, type Database } from '../../../src/database/database.ts'
-import { startEmbedded } from '../../../src/database/embedded.ts'
 import { newWebhookSecret } from '../../../src/events/webhook-secret.ts'
+import { withServer } from '../server.ts'
+import { headersOf, serviceSettings } from '../settings.ts'
 
 /** A PostgreSQL that is never killed, and settings for service processes on it. */
 export interface Ground {
@@ -16,33 +13,19 @@ export interface Ground {
   headers: Record<string, string>
 }
 
-export async function onGround<Result>(work: (ground: Ground) => Promise<Result>): Promise<Result> {
-  const folder = await mkdtemp(join(tmpdir(), 'manilla-webhooks-'))
-  const server = await startEmbedded({ dataDir: folder, purpose: 'own' })
-  const database = connect({ url: server.url, connections: 4 })
-  const secretKey = randomBytes(32)
-  const webhookSecret = newWebhookSecret()
-  const clientId = `cid_sandbox_${randomBytes(8).toString('hex')}`
-  const clientSecret = `sec_sandbox_${randomBytes(32).toString('hex')}`
-  const env = {
-    DATABASE_URL: server.url,
-    DATA_DIR: join(folder, 'unused'),
-    SECRET_KEY: secretKey.toString('base64'),
-    SANDBOX_CLIENT_ID: clientId,
-    SANDBOX_CLIENT_SECRET: clientSecret,
-    SANDBOX_WEBHOOK_SECRET: webhookSecret,
-    RATE_LIMIT: 'off',
-    WEBHOOK_ALLOW_PRIVATE: 'sandbox',
-    LOG_LEVEL: 'warn',
-  }
-  try {
-    const headers = { 'client-id': clientId, 'client-secret': clientSecret }
-    return await work({ database, env, secretKey, webhookSecret, headers })
-  } finally {
-    await database.close()
-    await server.stop()
-    await rm(folder, { recursive: true, force: true })
-  }
+export function onGround<Result>(work: (ground: Ground) => Promise<Result>): Promise<Result> {
+  return withServer('webhooks', async ({ folder, databaseUrl }) => {
+    const database = connect({ url: databaseUrl, connections: 4 })
+    const webhookSecret = newWebhookSecret()
+    const settings = serviceSettings(databaseUrl, folder)
+    const env = { ...settings, SANDBOX_WEBHOOK_SECRET: webhookSecret, LOG_LEVEL: 'warn' }
+    const secretKey = Buffer.from(env.SECRET_KEY, 'base64')
+    try {
+      return await work({ database, env, secretKey, webhookSecret, headers: headersOf(settings) })
+    } finally {
+      await database.close()
+    }
+  })
 }
 
 export interface Answer {
@@ -71,8 +54,4 @@ export async function ask(
   } catch {
     return undefined
   }
-}
-
-export function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }

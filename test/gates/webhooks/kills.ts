@@ -1,13 +1,15 @@
 import type { ServerResponse } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
 import type { Database } from '../../../src/database/database.ts'
 import { sql } from '../../../src/database/sql.ts'
 import { type EventId, idOf } from '../../../src/kernel/ids.ts'
 import { type Heard, type Listener, openListener } from '../../support/listener.ts'
-import { Slot } from '../crash/slots.ts'
 import type { Random } from '../random.ts'
-import { type Ground, onGround, pause } from './ground.ts'
-import { mustBeNone, type Part } from './report.ts'
+import { mustBeNone } from '../report.ts'
+import { Slot } from '../slot.ts'
+import { type Ground, onGround } from './ground.ts'
+import type { Part } from './report.ts'
 import { type Door, makeAndCancel, type Told } from './stream.ts'
 
 const CLIENTS = 6
@@ -16,11 +18,17 @@ const LISTENERS = 24
 const TAKEOVER_MS = 10_000
 const SETTLE_WITHIN_MS = TAKEOVER_MS + 30_000
 
-/** When a process is killed: after it acknowledged a change, during a call, or after the answer and before it recorded the result. */
+/**
+ * When a process is killed: after it acknowledged a change, during a call, or after the answer and before it recorded
+ * the result.
+ */
 const MOMENTS = ['acknowledged', 'heard', 'answered'] as const
 type Moment = (typeof MOMENTS)[number]
 
-/** `kill -9` between commit and delivery, and between delivery and its record. `hasten`: the leases of dead workers end at once. */
+/**
+ * `kill -9` between commit and delivery, and between delivery and its record. `hasten`: the leases of dead workers end
+ * at once.
+ */
 export function killsUnderStream(
   random: Random,
   kills: number,
@@ -84,7 +92,10 @@ async function run(
   }
   const clients = Array.from({ length: CLIENTS }, client)
 
-  /** Kills at that moment and waits for the restart. Returns the id of the event in flight, or the reference that was acknowledged. */
+  /**
+   * Kills at that moment and waits for the restart. Returns the id of the event in flight, or the reference that was
+   * acknowledged.
+   */
   const killAt = async (moment: Moment): Promise<string> => {
     const reached = acknowledged + random.between(3, 30)
     await until(() => acknowledged >= reached, 'acknowledged calls')

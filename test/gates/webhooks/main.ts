@@ -1,5 +1,6 @@
-// `npm run webhooks`: all events are delivered while processes are killed and other endpoints fail.
-// --kills 20 under a stream of payments; --endpoints 200, 30 % of them failing, with --events 5000; --seed N repeats the random choices.
+// `npm run gate -- webhooks`: all events are delivered while processes are killed and other endpoints fail.
+// --kills 20 under a stream of payments; --endpoints 200, 30 % of them failing, with --events 5000; --seed N repeats
+// the random choices.
 import { numbersFrom } from '../arguments.ts'
 import { recordFigures } from '../figures.ts'
 import { randomOf } from '../random.ts'

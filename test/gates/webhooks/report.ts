@@ -1,3 +1,5 @@
+import { printRows } from '../report.ts'
+
 export interface Part {
   title: string
   events: number
@@ -7,14 +9,7 @@ export interface Part {
 }
 
 export function printPart({ title, rows, faults, clean }: Part): string {
-  const width = Math.max(...rows.map(([name]) => name.length))
-  const lines = rows.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`)
-  const wrong = faults.slice(0, 10).map((fault) => `  FAILED  ${fault}`)
-  return [title, ...lines, ...wrong, `  ${clean ? 'clean' : 'NOT CLEAN'}`].join('\n')
-}
-
-export function mustBeNone(count: number): string {
-  return count === 0 ? '0' : `${count}  FAILED, must be 0`
+  return `${printRows(title, rows, faults, 10)}\n  ${clean ? 'clean' : 'NOT CLEAN'}`
 }
 
 export function mustBeWithin(value: number, most: number, unit: string): string {

@@ -1,4 +1,5 @@
-import { ask, pause } from './ground.ts'
+import { setTimeout as pause } from 'node:timers/promises'
+import { ask } from './ground.ts'
 
 /** A payment that was created and cancelled, with the client's view of it. */
 export interface Told {

@@ -1,19 +1,21 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { connect, type Database } from '../../../src/database/database.ts'
-import { SANDBOX_MERCHANT_ID } from '../../../src/integrations/create-merchant.ts'
 import { secretBox } from '../../../src/kernel/secret-box.ts'
-import { findMerchant } from '../../../src/merchants/merchant-store.ts'
 import type { FakeProvider } from '../../fakes/fake-provider.ts'
 import { fakePaystack } from '../../fakes/paystack/fake.ts'
 import { type Listener, openListener } from '../../support/listener.ts'
-import { pause } from '../chaos/door.ts'
-import { Visit, type World } from '../provider-chaos/customers.ts'
+import { newTold, Visit, type World } from '../provider-chaos/customers.ts'
 import { countDeliveries, countOpen, hasten } from '../provider-chaos/rounds.ts'
+import { sandboxMerchant } from '../provider-chaos/service.ts'
 import { Shop } from '../provider-chaos/shop.ts'
 import { Courier } from '../provider-chaos/trouble.ts'
 import { randomOf } from '../random.ts'
 import type { Processes } from './processes.ts'
 
-/** A merchant whose provider is the fake of Paystack, with its ledger in this process, where it survives the loss of the database. */
+/**
+ * A merchant whose provider is the fake of Paystack, with its ledger in this process, where it survives the loss of the
+ * database.
+ */
 export interface Market {
   world: World
   fake: FakeProvider
@@ -30,19 +32,13 @@ export async function openMarket(processes: Processes, seed: number): Promise<Ma
   const listener = await openListener()
   const { DATABASE_DIRECT_URL = '', SECRET_KEY = '' } = processes.env
   const database = connect({ url: DATABASE_DIRECT_URL, poolWaitMs: 5_000, statementTimeoutMs: 30_000 })
-  const found = await findMerchant(database, SANDBOX_MERCHANT_ID)
-  if (!found) throw new Error('the service has no sandbox merchant')
-  const headers = processes.headers as World['merchant']['headers']
-  const merchant = { place: found.place, merchantId: found.id, mode: 'sandbox' as const, headers }
+  const merchant = await sandboxMerchant(database, processes.headers)
   const shop = new Shop(processes, randomOf(seed, 3), merchant)
-  const wanted = { settings: fake.settings, baseURL: fake.upstream.url }
-  const { status, body } = await shop.ask('set up', 'PUT', '/payments/v1/integrations/paystack', wanted)
-  if (status !== 200) throw new Error(`the provider could not be set up: ${JSON.stringify(body)}`)
-  const courier = new Courier(randomOf(seed, 2), fake, processes, new URL(body.data.noticeURL).pathname)
+  const { noticeURL } = await shop.setUp(fake)
+  const courier = new Courier(randomOf(seed, 2), fake, processes, new URL(noticeURL).pathname)
   courier.becomeReliable()
   const secrets = secretBox(Buffer.from(SECRET_KEY, 'base64'))
-  const told = { payments: [], refunds: [], atProvider: { refunds: [], disputes: [] } }
-  const world: World = { shop, merchant, fake, database, secrets, webhook: listener.url, told }
+  const world: World = { shop, merchant, fake, database, secrets, webhook: listener.url, told: newTold() }
   return {
     ...{ world, fake, listener, courier, database },
     visit: (number) => new Visit(world, randomOf(seed, 100 + number), number),

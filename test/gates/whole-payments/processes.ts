@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
 import type { ServiceProcess } from '../../support/process.ts'
 import { endNow, startWithin } from '../processes.ts'
+import { headersOf, serviceSettings } from '../settings.ts'
 
 export type Role = 'api' | 'worker'
 
@@ -11,32 +11,22 @@ export type Role = 'api' | 'worker'
 export class Processes {
   readonly env: Record<string, string>
   readonly baseUrl: string
-  readonly headers: Record<string, string>
+  readonly headers: ReturnType<typeof headersOf>
   readonly #running = new Map<Role, ServiceProcess>()
 
-  private constructor(env: Record<string, string>, port: number) {
+  private constructor(env: Record<string, string> & ReturnType<typeof serviceSettings>, port: number) {
     this.baseUrl = `http://127.0.0.1:${port}`
     this.env = { ...env, PUBLIC_URL: this.baseUrl }
-    this.headers = {
-      'client-id': env.SANDBOX_CLIENT_ID as string,
-      'client-secret': env.SANDBOX_CLIENT_SECRET as string,
-    }
+    this.headers = headersOf(env)
   }
 
   /** `directUrl`: around the pooler, if `databaseUrl` leads to one. */
   static async on(databaseUrl: string, folder: string, directUrl = databaseUrl): Promise<Processes> {
     const port = await freePort()
     const env = {
-      DATABASE_URL: databaseUrl,
+      ...serviceSettings(databaseUrl, folder),
       DATABASE_DIRECT_URL: directUrl,
-      SECRET_KEY: randomBytes(32).toString('base64'),
-      SANDBOX_CLIENT_ID: `cid_sandbox_${randomBytes(8).toString('hex')}`,
-      SANDBOX_CLIENT_SECRET: `sec_sandbox_${randomBytes(32).toString('hex')}`,
       SANDBOX_WEBHOOK_SECRET: `whsec_${randomBytes(32).toString('base64')}`,
-      DATA_DIR: join(folder, 'service'),
-      RATE_LIMIT: 'off',
-      WEBHOOK_ALLOW_PRIVATE: 'sandbox',
-      LOG_LEVEL: 'error',
       DEMO: 'off',
     }
     return new Processes(env, port)
@@ -63,7 +53,7 @@ export class Processes {
       .map(([role, { output }]) => `${role}: ${output().slice(-2_000)}`)
   }
 
-  /** As `Copies` of provider-chaos: where the merchant and the customers call. */
+  /** As `Copies`: where the merchant and the customers call. */
   pick(): string | undefined {
     return this.#running.has('api') ? this.baseUrl : undefined
   }

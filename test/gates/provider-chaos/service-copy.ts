@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import type { Random } from '../random.ts'
+import type { Copy } from '../copies.ts'
+import { endChild } from '../processes.ts'
 
 const START_WITHIN_MS = 60_000
 
 /** A copy of the service that is killed and started again on the same port. */
-export class ServiceCopy {
+export class ServiceCopy implements Copy {
   /** Its base URL while it is up. */
   copy: string | undefined
   baseUrl = ''
@@ -42,36 +43,6 @@ export class ServiceCopy {
     this.copy = undefined
     const child = this.#child
     this.#child = undefined
-    if (!child || child.exitCode !== null || child.signalCode !== null) return
-    const exited = once(child, 'exit')
-    child.kill('SIGKILL')
-    await exited
-  }
-}
-
-/** All copies of one run. */
-export class Copies {
-  readonly slots: ServiceCopy[]
-  constructor(count: number, env: Record<string, string>) {
-    this.slots = Array.from({ length: count }, () => new ServiceCopy(env))
-  }
-
-  async start(): Promise<void> {
-    await Promise.all(this.slots.map((slot) => slot.start()))
-  }
-
-  async end(): Promise<void> {
-    await Promise.all(this.slots.map((slot) => slot.end()))
-  }
-
-  /** One that is up; undefined while none is. */
-  pick(random: Random): string | undefined {
-    const up = this.slots.flatMap(({ copy }) => copy ?? [])
-    return up.length === 0 ? undefined : random.pick(up)
-  }
-
-  /** Whether a link leads to one of them, up or not. */
-  isOurs(link: string): boolean {
-    return this.slots.some(({ baseUrl }) => baseUrl !== '' && link.startsWith(`${baseUrl}/`))
+    await endChild(child, 'SIGKILL')
   }
 }

@@ -11,7 +11,10 @@ const JUMPS_SECONDS = [65 * 60, -5 * 60] as const
 export const JUMPS_PER_HOUR = JUMPS_SECONDS.length
 const MAX_APART_SECONDS = 5 * 60
 
-/** Wall clocks that jump: one for PostgreSQL, and one for each copy that is up to five minutes wrong. The monotonic clock stays true. */
+/**
+ * Wall clocks that jump: one for PostgreSQL, and one for each copy that is up to five minutes wrong. The monotonic
+ * clock stays true.
+ */
 export class Clocks {
   jumps = 0
   #databaseSeconds = 0
