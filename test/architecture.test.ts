@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { test } from 'node:test'
+import { GATES } from './gates/gates.ts'
 
 /** The dependency rules, each with its reason. ARCHITECTURE.md draws the picture; this test keeps it true. */
 const ROOT = join(import.meta.dirname, '..')
@@ -301,4 +302,14 @@ test('an npm script installs what it needs first, and only the service does with
     assert.ok(purpose, `${name} begins with bin/bootstrap.mjs`)
     assert.equal(purpose === 'start', / src\/cli\/main\.ts\b/.test(script), name)
   }
+  assert.match(scripts.gate, /^node bin\/bootstrap\.mjs dev && .*node test\/gates\/main\.ts$/)
+})
+
+test('a gate runs files that exist, installs a browser for tests, and is no npm script', () => {
+  for (const { name, runs, needs } of GATES) {
+    for (const each of runs) assert.ok(globSync(each, { cwd: ROOT }).length > 0, `${name}: ${each}`)
+    assert.equal(needs === 'test', runs[0] === 'test/run.ts', `${name} runs tests`)
+    assert.ok(!(name in scripts), name)
+  }
+  assert.equal(new Set(GATES.map(({ name }) => name)).size, GATES.length)
 })

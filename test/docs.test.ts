@@ -13,6 +13,7 @@ import { PROBLEMS, type ProblemCode } from '../src/kernel/problem.ts'
 import { isRetryable } from '../src/payments/state/attempt.ts'
 import { FAILURE_CODES } from '../src/providers/provider.ts'
 import { PROVIDERS } from '../src/providers/registry.ts'
+import { GATES } from './gates/gates.ts'
 import { PROOFS } from './gates/proof/list.ts'
 import { PAGES_WITH_TABLES, withTables } from './readme/tables.ts'
 import { startPaying } from './support/paying.ts'
@@ -84,12 +85,16 @@ test('lines of Markdown sources have fewer than 120 columns', () => {
   assert.deepEqual(long, [])
 })
 
+const GATE_NAMES = GATES.map(({ name }) => name)
+const gatesIn = (text: string) => [...text.matchAll(/npm run gate -- ([a-z-]+)/g)].map(([, gate]) => gate as string)
+
 test('every command that the docs name exists', () => {
   const { scripts } = JSON.parse(read('package.json'))
   const commands = new Set(COMMANDS.map(({ name }) => name))
   for (const page of pages) {
     for (const [, script] of read(page).matchAll(/npm run ([a-z]+(?:-[a-z]+)*)/g))
       assert.ok(scripts[script as string], `${page}: npm run ${script}`)
+    for (const gate of gatesIn(read(page))) assert.ok(GATE_NAMES.includes(gate), `${page}: npm run gate -- ${gate}`)
     for (const [, noun, verb] of read(page).matchAll(/manilla -- (\w+) (\w+)/g))
       assert.ok(commands.has(`${noun} ${verb}`), `${page}: ${noun} ${verb}`)
   }
@@ -228,9 +233,11 @@ test('the workflows of CI call scripts and proofs that exist, with pinned action
   }
   const commands = [...files, '.ci/run'].map(read).join('\n')
   for (const [, script = ''] of commands.matchAll(/npm run ([a-z-]+)/g)) assert.ok(scripts[script], script)
+  for (const gate of gatesIn(commands)) assert.ok(GATE_NAMES.includes(gate), gate)
   const names = PROOFS.map(({ name }) => name)
   assert.deepEqual(parse(read('.github/workflows/nightly.yml')).jobs.proof.strategy.matrix.proof, names)
-  for (const { script } of PROOFS) assert.ok(scripts[script]?.endsWith(`test/gates/${script}/main.ts`), script)
+  for (const { gate } of PROOFS)
+    assert.deepEqual(GATES.find(({ name }) => name === gate)?.runs, [`test/gates/${gate}/main.ts`], gate)
   const rows = [...read('docs/proof.md').matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, name]) => name)
   assert.deepEqual(rows, names, 'docs/proof.md: run `npm run gate -- proof --minutes 0`')
 })
@@ -251,7 +258,7 @@ test('the README is short enough to be read to its end', () => {
   assert.ok(read('README.md').split('\n').length <= 200)
 })
 
-test('the tables of providers and commands follow from the code, and each provider has a page', () => {
+test('the tables of providers, commands and gates follow from the code, and each provider has a page', () => {
   for (const page of PAGES_WITH_TABLES) assert.equal(withTables(page, read(page)), read(page), 'run `npm run readme`')
   for (const { capabilities, settings } of PROVIDERS.filter(({ capabilities }) => !capabilities.sandboxOnly)) {
     assert.ok(read('README.md').includes(`[${capabilities.title}](docs/providers/${capabilities.name}.md)`))

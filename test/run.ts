@@ -1,12 +1,8 @@
-// `npm test`: format, lint, types and tests, on a PostgreSQL of its own. `npm test -- src/kernel/ids.test.ts` runs those files only.
-// `npm run processes`: real processes of the service and the command line, and the snippets of the docs; four minutes.
-// `npm run browser`: every state and error of the page in a real browser; ten minutes, so not part of `npm test`.
+// `npm test`: format, lint, types and tests, on a PostgreSQL of its own. `npm test -- src/kernel/ids.test.ts` runs
+// those files only. The folders that are left out are gates: test/gates/gates.ts has the list.
 // RETRY_FAILED_FILES=1, as CI sets it: each file that failed runs once more. One that passes then is reported as flaky.
-// `npm run scale`: every statement, claims and pauses on tables with a million rows; some minutes, not part of CI.
-// `npm run pgbouncer`: the journeys through PgBouncer in transaction mode. PGBOUNCER names the program.
-// `npm run roles`: the journeys, with ROLE=worker in a process of its own where a test needs a worker.
-// `npm run providers`: money, failover and secrets with the fake of every real provider, and guessed passwords; a minute or two.
-// `npm run shops`: a real Vendure, Medusa and Next.js from npm sell with our packages; some minutes, needs the internet.
+// PGBOUNCER names the program that the database is reached through. TEST_ROLES=apart runs the worker in a process of
+// its own where a test needs one.
 import { spawn } from 'node:child_process'
 import { existsSync, globSync } from 'node:fs'
 import { mkdtemp, open, readFile, rm } from 'node:fs/promises'
@@ -108,7 +104,10 @@ async function runFiles(
   return status !== 0 && failed.length === 0 ? files : failed
 }
 
-/** Migrated once; each test file gets a copy of it. A power cut may cost the tests their data, so nothing waits for the disk. */
+/**
+ * Migrated once; each test file gets a copy of it. A power cut may cost the tests their data, so nothing waits for the
+ * disk.
+ */
 async function makeTemplate(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

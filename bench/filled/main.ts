@@ -11,10 +11,10 @@ import { fill, type TableSize } from './fill.ts'
 import { type KeptUp, keepUp } from './keep-up.ts'
 
 /**
- * `npm run growth`: creates, whole payments, lists and deliveries on a database with many payments, beside an empty one; the disk that a
- * payment needs; and whether retention keeps up with payments.
+ * `npm run gate -- growth`: creates, whole payments, lists and deliveries on a database with many payments, beside an
+ * empty one; the disk that a payment needs; and whether retention keeps up with payments.
  */
-const HELP = `Usage: npm run growth [-- --payments N] [--minutes N] [--rounds N]
+const HELP = `Usage: npm run gate -- growth [--payments N] [--minutes N] [--rounds N]
 
   --payments N  payments in the filled database (1000000)
   --minutes N   how long retention runs beside payments (2)

@@ -13,7 +13,7 @@ import { SANDBOXES } from './sandboxes.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** The script as `npm run live` runs it, with these keys only, not those of the environment. */
+/** The script as `npm run gate -- live` runs it, with these keys only, not those of the environment. */
 async function runLive(env: Record<string, string>, chosen: string[] = []): Promise<{ code: number; lines: string[] }> {
   const child = spawn(join(ROOT, 'node_modules/.bin/node'), [join(ROOT, 'test/live/main.ts'), ...chosen], {
     env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node'), ...env },

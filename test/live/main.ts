@@ -1,5 +1,6 @@
-// `npm run live`: compares the answers of the providers' real sandboxes with those of our fakes, for each whose keys are in the environment.
-// `npm run live -- monnify` runs one provider, with the keys that it publishes if the environment has none.
+// `npm run gate -- live`: compares the answers of the providers' real sandboxes with those of our fakes, for each whose
+// keys are in the environment.
+// `npm run gate -- live monnify` runs one provider, with the keys that it publishes if the environment has none.
 import { readKeys } from './keys.ts'
 import { askAll } from './questions.ts'
 import { isReachable } from './reach.ts'
@@ -18,7 +19,7 @@ for (const sandbox of SANDBOXES) {
   if (chosen.length > 0 && !isChosen) continue
   const keys = readKeys(sandbox.provider, process.env, isChosen ? sandbox.sharedKeys : undefined)
   if (keys.kind === 'none') {
-    const orShared = sandbox.sharedKeys ? `; or run npm run live -- ${name}, with the keys that it publishes` : ''
+    const orShared = sandbox.sharedKeys ? `; or run npm run gate -- live ${name}, with the keys that it publishes` : ''
     console.log(`${isChosen ? '✗' : '–'} ${name} is left out: ${keys.hint}${orShared}`)
     if (isChosen) process.exitCode = 1
   } else if (keys.kind === 'wrong') {

@@ -1,4 +1,5 @@
-// `npm run alerts`: checks the alert rules with promtool, and runs their cases. `npm test` does not: promtool is no npm package.
+// `npm run gate -- alerts`: checks the alert rules with promtool, and runs their cases. `npm test` does not: promtool
+// is no npm package.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 

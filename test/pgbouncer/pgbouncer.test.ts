@@ -13,10 +13,10 @@ import { eventually } from '../support/paying.ts'
 import { openPgbouncer } from '../support/pgbouncer.ts'
 import { DidNotStart, startForTest } from '../support/process.ts'
 
-// Part of `npm run pgbouncer`: what only a real pooler shows.
+// Part of `npm run gate -- pgbouncer`: what only a real pooler shows.
 
 const { url } = await createDatabase()
-const pooled = pooledUrl(url) ?? assert.fail('Run this with: npm run pgbouncer')
+const pooled = pooledUrl(url) ?? assert.fail('Run this with: npm run gate -- pgbouncer')
 const folder = await mkdtemp(join(tmpdir(), 'manilla-pgbouncer-'))
 after(() => rm(folder, { recursive: true, force: true }))
 await chmod(folder, 0o711) // under root, PgBouncer runs as user postgres

@@ -2,11 +2,13 @@ import { COMMANDS } from '../../src/cli/commands.ts'
 import type { Channel } from '../../src/kernel/channel.ts'
 import type { Capabilities } from '../../src/providers/provider.ts'
 import { PROVIDERS } from '../../src/providers/registry.ts'
+import { GATES } from '../gates/gates.ts'
 
 /** The tables of the documents that follow from the code: by the name in their marks, with the page that has them. */
 const TABLES: Record<string, { page: string; table(): string }> = {
   providers: { page: 'docs/integrations.md', table: providerTable },
   commands: { page: 'docs/cli.md', table: commandTable },
+  gates: { page: 'CONTRIBUTING.md', table: gateTable },
 }
 
 export const PAGES_WITH_TABLES = Object.values(TABLES).map(({ page }) => page)
@@ -61,4 +63,9 @@ function few(countries: string[]): string {
 function commandTable(): string {
   const rows = COMMANDS.map(({ name, summary }) => `| \`${name}\` | ${summary} |`)
   return ['| command | what it does |', '|---|---|', ...rows].join('\n')
+}
+
+function gateTable(): string {
+  const rows = GATES.map(({ name, proves, takes }) => `| \`${name}\` | ${proves} | ${takes} |`)
+  return ['| gate | what it proves | takes |', '|---|---|---|', ...rows].join('\n')
 }

@@ -21,11 +21,11 @@ export function serverUrl(): string {
 export interface TestDatabase {
   /** Of PostgreSQL itself. */
   url: string
-  /** Through PgBouncer with `npm run pgbouncer`. */
+  /** Through PgBouncer with `npm run gate -- pgbouncer`. */
   database: Database
 }
 
-/** The URL through PgBouncer, with `npm run pgbouncer`. */
+/** The URL through PgBouncer, with `npm run gate -- pgbouncer`. */
 export function pooledUrl(url: string): string | undefined {
   const pooler = process.env.TEST_POOLER_URL
   return pooler && urlOfDatabase(pooler, new URL(url).pathname.slice(1))
@@ -36,8 +36,9 @@ export async function createDatabase({ empty = false } = {}): Promise<TestDataba
   const name = `test_${randomBytes(6).toString('hex')}`
   await onServer(`create database ${name} ${empty ? '' : `template ${TEMPLATE}`}`)
   const url = urlOfDatabase(serverUrl(), name)
-  // On a machine that stalls, a connection may take longer than the second that the service waits, a statement that fills a table longer
-  // than its 5 s, and a queue for the lock on a row longer than its 2 s. Tests of these limits open their own.
+  // On a machine that stalls, a connection may take longer than the second that the service waits, a statement that
+  // fills a table longer than its 5 s, and a queue for the lock on a row longer than its 2 s. Tests of these limits
+  // open their own.
   const pooled = pooledUrl(url)
   const patience = { poolWaitMs: 30_000, statementTimeoutMs: 30_000, lockTimeoutMs: 30_000 }
   const database = connect({ url: pooled ?? url, isPooled: pooled !== undefined, ...patience })

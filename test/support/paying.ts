@@ -32,7 +32,10 @@ import { createDatabase } from './database.ts'
 import type { Answer } from './service.ts'
 import { startWorkerProcess } from './worker-process.ts'
 
-/** The service on a real port with the sandbox provider, for payments over HTTP. A worker runs only if a test asks for one. */
+/**
+ * The service on a real port with the sandbox provider, for payments over HTTP. A worker runs only if a test asks for
+ * one.
+ */
 export interface PayingService {
   app: App
   database: Database
@@ -77,7 +80,7 @@ interface Changes {
   port?: number
   /** The host in `baseUrl`. Passkeys need a name, not an address. */
   host?: 'localhost'
-  /** The test counts what one process does, so the worker runs in it also with `npm run roles`. */
+  /** The test counts what one process does, so the worker runs in it also with `npm run gate -- roles`. */
   inOneProcess?: boolean
   /** More settings of the worker when it runs apart. */
   workerSettings?: Record<string, string>
@@ -175,7 +178,9 @@ export async function openPaying(
   }
 }
 
-/** With `npm run roles`, unless the test replaces a part of the worker, which another process would not have. */
+/**
+ * With `npm run gate -- roles`, unless the test replaces a part of the worker, which another process would not have.
+ */
 function runsApart({ worker, deliver, inOneProcess, ...changes }: Changes): boolean {
   const { clock, log, providers, providerHttp, healthNow } = changes
   const isReplaced = [clock, log, providers, providerHttp, healthNow].some((each) => each !== undefined)
@@ -237,8 +242,9 @@ export async function request(
 }
 
 /**
- * Polls until the condition holds. For results that have no event to await from outside. The limit is for what never happens: longer than a
- * busy machine stalls, shorter than the lease of 30 s after which another process would do the work.
+ * Polls until the condition holds. For results that have no event to await from outside. The limit is for what never
+ * happens: longer than a busy machine stalls, shorter than the lease of 30 s after which another process would do the
+ * work.
  */
 export async function eventually<Value>(
   ask: () => Promise<Value>,

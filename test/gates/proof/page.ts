@@ -33,7 +33,7 @@ export function pageOf(runs: Run[], { commit, machine, size }: Circumstances): s
     '|---|---|---|---|',
     ...PROOFS.map((proof) => {
       const goal = `${spaced(proof[size])} ${proof.counts}`
-      return `| \`${proof.name}\` | \`npm run gate -- ${proof.script}\` | ${goal} | ${doneSoFar(runs, proof)} |`
+      return `| \`${proof.name}\` | \`npm run gate -- ${proof.gate}\` | ${goal} | ${doneSoFar(runs, proof)} |`
     }),
     '',
     ...(proved.length === 0
