@@ -1,2 +1,3 @@
+export const CHANNELS = ['card', 'virtual-bank-account'] as const
 /** How the customer pays. */
-export type Channel = 'card' | 'virtual-bank-account'
+export type Channel = (typeof CHANNELS)[number]

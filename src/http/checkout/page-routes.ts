@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { renderSVG } from 'uqr'
 import type { IntegrationCache } from '../../integrations/integration-cache.ts'
+import { CHANNELS, type Channel } from '../../kernel/channel.ts'
 import { type PaymentId, parseId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import { isStorable } from '../../kernel/storable-text.ts'
@@ -31,7 +32,7 @@ import {
   type Visit,
 } from './payment-page.ts'
 import { type FoundPage, hasValidToken, pageReader, withoutSavedCards } from './read-page.ts'
-import { CHANNEL, type MethodName } from './screen.ts'
+import { IN_URL } from './screen.ts'
 import { sendPage } from './send-page.ts'
 
 export type CheckoutDeps = PaymentDeps & {
@@ -101,14 +102,14 @@ export function pageRoutes(app: App, deps: CheckoutDeps): void {
     const key = isStorable(text) ? text : ''
     try {
       if (action === 'pay' || action === 'new-account') {
-        const method = action === 'new-account' ? 'bank' : methodNamed(form.get('method'))
-        if (!method || !key) return {}
+        const channel = action === 'new-account' ? 'virtual-bank-account' : channelNamed(form.get('method'))
+        if (!channel || !key) return {}
         if (await pages.isUsedUp(payment)) return {}
         const choice = {
-          channel: CHANNEL[method],
+          channel,
           merchantName: branding.name,
           key,
-          ...(method === 'card' && cardFields(form, bare)),
+          ...(channel === 'card' && cardFields(form, bare)),
           ...atMost(form),
           ...(action === 'new-account' && { newAccount: true }),
           byReference,
@@ -243,7 +244,7 @@ function visitOf(request: PageRequest, { branding }: PageData, changes: { sent?:
   return {
     path: `./${request.params.id}`, // relative: the service may run under a path prefix
     input: {
-      method: posted ? undefined : methodNamed(text('method')),
+      channel: posted ? undefined : channelNamed(text('method')),
       sent: changes.sent ?? text('sent') === '1',
       following: FOLLOWING.has(String(headers['x-panel'])) || text('back') === '1',
     },
@@ -268,8 +269,8 @@ function atMost(form: URLSearchParams): { atMost?: number } {
   return /^\d{1,15}$/.test(total) ? { atMost: Number(total) } : {}
 }
 
-function methodNamed(text: string | null | undefined): MethodName | undefined {
-  return text === 'card' || text === 'bank' ? text : undefined
+function channelNamed(text: string | null | undefined): Channel | undefined {
+  return CHANNELS.find((channel) => IN_URL[channel] === text)
 }
 
 function isPanelWanted({ headers }: FastifyRequest): boolean {

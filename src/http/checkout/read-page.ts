@@ -19,7 +19,7 @@ import { findPaymentsForPage, type PaymentOnPage } from '../../payments/store/pa
 import { listCardsToPayWith } from '../../payments/store/saved-cards.ts'
 import type { PageAddress } from './embed.ts'
 import type { PageData } from './payment-page.ts'
-import { type MethodChoices, methodOf } from './screen.ts'
+import type { MethodChoices } from './screen.ts'
 
 export interface FoundPage {
   address: PageAddress
@@ -108,7 +108,7 @@ export function pageReader(
     const offers = cached.length > 0 ? cached : bestOptions(payment, current, providers)
     const byCard = offers.find(({ channel }) => channel === 'card')
     return {
-      methods: offers.map(({ channel, amountCharged }) => ({ name: methodOf(channel), amountCharged })),
+      methods: offers.map(({ channel, amountCharged }) => ({ channel, amountCharged })),
       cards: withCards && byCard ? await savedCardsFor(state, current, byCard) : [],
       asksToSave: mayAsk && byCard !== undefined && !byCard.capabilities.pageAsksToSave,
     }

@@ -9,13 +9,13 @@ import { type MethodChoices, screenOf, type VisitorInput } from './screen.ts'
 
 const CHOICES: MethodChoices = {
   methods: [
-    { name: 'card', amountCharged: 1_000 },
-    { name: 'bank', amountCharged: 1_000 },
+    { channel: 'card', amountCharged: 1_000 },
+    { channel: 'virtual-bank-account', amountCharged: 1_000 },
   ],
   cards: [],
   asksToSave: false,
 }
-const NO_INPUT: VisitorInput = { method: undefined, sent: false, following: false }
+const NO_INPUT: VisitorInput = { channel: undefined, sent: false, following: false }
 
 function stateWith(...attempts: Partial<Attempt>[]): PaymentState {
   const state = newPaymentState()
@@ -42,9 +42,9 @@ const failure = (code: FailureCode): Partial<Attempt> => ({
 
 test('a payment without attempts shows the method choice, with the first or the requested method chosen', () => {
   const screen = screenOf(stateWith(), CHOICES, NO_INPUT, START)
-  assert.equal(screen.state === 'choose' && screen.chosen.name, 'card')
-  const bank = screenOf(stateWith(), CHOICES, { ...NO_INPUT, method: 'bank' }, START)
-  assert.equal(bank.state === 'choose' && bank.chosen.name, 'bank')
+  assert.equal(screen.state === 'choose' && screen.chosen.channel, 'card')
+  const bank = screenOf(stateWith(), CHOICES, { ...NO_INPUT, channel: 'virtual-bank-account' }, START)
+  assert.equal(bank.state === 'choose' && bank.chosen.channel, 'virtual-bank-account')
 })
 
 test('a payment without any usable method is unpayable', () => {
@@ -62,7 +62,7 @@ test('a processing attempt with instructions is confirming', () => {
 })
 
 test('no visitor input leaves the confirming state: paying again could charge twice', () => {
-  assert.equal(stateOf(stateWith({ ...link, status: 'processing' }), { method: 'bank' }), 'confirming')
+  assert.equal(stateOf(stateWith({ ...link, status: 'processing' }), { channel: 'virtual-bank-account' }), 'confirming')
 })
 
 test('an issued link continues at the provider until it expires', () => {
@@ -91,7 +91,7 @@ test('a decline has its reason and the failures of its method, and says not char
   )
   assert.ok(screen.state === 'failed')
   assert.deepEqual(
-    [screen.failure, screen.method, screen.failures, screen.notCharged],
+    [screen.failure, screen.channel, screen.failures, screen.notCharged],
     ['insufficient_funds', 'card', 2, true],
   )
   const taken = screenOf(stateWith({ ...failure('amount_mismatch'), amountReceived: 5 }), CHOICES, NO_INPUT, START)
@@ -114,7 +114,7 @@ test('a customer who cancelled at the provider sees the method choice without a 
 })
 
 test('after a decline a requested method shows the method choice', () => {
-  assert.equal(stateOf(stateWith(failure('card_declined')), { method: 'card' }), 'choose')
+  assert.equal(stateOf(stateWith(failure('card_declined')), { channel: 'card' }), 'choose')
 })
 
 test('a success is succeeded on an open page and already_paid on a page opened later', () => {
@@ -122,14 +122,14 @@ test('a success is succeeded on an open page and already_paid on a page opened l
   assert.equal(stateOf(state, { following: true }), 'succeeded')
   assert.equal(stateOf(state), 'already_paid')
   assert.equal(
-    stateOf(state, { method: 'bank', sent: true }),
+    stateOf(state, { channel: 'virtual-bank-account', sent: true }),
     'already_paid',
     'visitor input does not change the outcome',
   )
 })
 
 test('cancelled and expired payments have their states, also before the expiry is stored', () => {
-  assert.equal(stateOf(ended('cancelled'), { method: 'card' }), 'cancelled')
+  assert.equal(stateOf(ended('cancelled'), { channel: 'card' }), 'cancelled')
   assert.equal(stateOf(ended('expired')), 'expired')
   assert.equal(stateOf(stateWith(account), {}, 86_400), 'expired')
 })

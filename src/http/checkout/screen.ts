@@ -4,18 +4,12 @@ import type { Attempt } from '../../payments/state/attempt.ts'
 import type { PaymentState } from '../../payments/state/payment-state.ts'
 import type { FailureCode } from '../../providers/provider.ts'
 
-/** Names of the payment channels in the page's URL. */
-export type MethodName = 'card' | 'bank'
-
-export const CHANNEL: Record<MethodName, Channel> = { card: 'card', bank: 'virtual-bank-account' }
-
-export function methodOf(channel: Channel): MethodName {
-  return channel === 'card' ? 'card' : 'bank'
-}
+/** The channels in the URLs and forms of the page. */
+export const IN_URL: Record<Channel, string> = { card: 'card', 'virtual-bank-account': 'bank' }
 
 /** A payment method and its price for the customer. */
 export interface Method {
-  name: MethodName
+  channel: Channel
   amountCharged: number
 }
 
@@ -35,7 +29,7 @@ export interface MethodChoices {
 
 /** The visitor's input from the query. It selects a view and never changes the payment. */
 export interface VisitorInput {
-  method: MethodName | undefined
+  channel: Channel | undefined
   /** The customer said that the transfer was sent. */
   sent: boolean
   /** The page was open before the success, so the success is shown as news. */
@@ -67,7 +61,7 @@ export type Screen =
   | {
       state: 'failed'
       failure: ShownFailure
-      method: MethodName
+      channel: Channel
       failures: number
       /** The provider holds no money of this attempt, so the page may say "not charged". */
       notCharged: boolean
@@ -134,17 +128,17 @@ function openScreen(
   if (payment.expiresAt <= now) return { state: 'expired' }
 
   const last = attempts.findLast(({ status }) => status === 'pending' || status === 'failed')
-  const asked = input.method && choices.methods.find(({ name }) => name === input.method)
+  const asked = input.channel && choices.methods.find(({ channel }) => channel === input.channel)
   if (!asked && last?.status === 'pending') {
     const shown = instructionsScreen(last, choices, input, now)
     if (shown) return shown
   }
   if (!asked && last?.status === 'failed' && last.failure && last.failure.code !== 'customer_cancelled') {
     const failures = attempts.filter(({ status, channel }) => status === 'failed' && channel === last.channel).length
-    const { saveCard } = last
+    const { saveCard, channel } = last
     const failure = last.failure.code
     const notCharged = last.amountReceived === last.amountReturned && !MONEY_MOVED.has(failure)
-    return { state: 'failed', failure, method: methodOf(last.channel), failures, notCharged, saveCard, choices }
+    return { state: 'failed', failure, channel, failures, notCharged, saveCard, choices }
   }
   const chosen = asked ?? choices.methods[0]
   return chosen ? { state: 'choose', chosen, choices } : { state: 'unpayable' }

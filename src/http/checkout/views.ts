@@ -1,8 +1,9 @@
+import type { Channel } from '../../kernel/channel.ts'
 import { Html, html } from '../../kernel/html.ts'
 import { money, plainAmount } from '../../kernel/money.ts'
 import type { Payment } from '../../payments/state/payment.ts'
 import { addTo, all, attributes, flag } from './markup.ts'
-import type { AccountDetails, Method, MethodChoices, MethodName, Screen, State } from './screen.ts'
+import { type AccountDetails, IN_URL, type Method, type MethodChoices, type Screen, type State } from './screen.ts'
 import type { Texts } from './texts/texts.ts'
 
 /** Input of every view besides the screen. */
@@ -114,8 +115,8 @@ function leaving(screen: Screen, { returnTo, returnAfterSeconds, embedded }: Vie
 function choose({ chosen, choices }: Of<'choose'>, view: View): Html {
   const { texts } = view
   const panels = choices.methods.map(
-    (method) => html`<section class="method" id="method-${method.name}"${flag('hidden', method !== chosen)}>
-${method.name === 'card' ? cardForm(method, choices, view) : bankForm(method, view)}
+    (method) => html`<section class="method" id="method-${IN_URL[method.channel]}"${flag('hidden', method !== chosen)}>
+${method.channel === 'card' ? cardForm(method, choices, view) : bankTransferForm(method, view)}
 </section>`,
   )
   return html`<h2 id="heading" class="away" tabindex="-1">${texts.payWith}</h2>
@@ -126,8 +127,8 @@ ${cancel(view)}`
 
 function methodTabs(chosen: Method, { methods }: MethodChoices, { texts, here }: View): Html {
   const tabs = methods.map(
-    ({ name }) =>
-      html`<a href="${addTo(here, `method=${name}`)}" data-method="${name}"${flag('aria-current="true"', name === chosen.name)}>${ICONS[name]}${name === 'card' ? texts.card : texts.bankTransfer}</a>`,
+    ({ channel }) =>
+      html`<a href="${addTo(here, `method=${IN_URL[channel]}`)}" data-method="${IN_URL[channel]}"${flag('aria-current="true"', channel === chosen.channel)}>${ICONS[channel]}${channel === 'card' ? texts.card : texts.bankTransfer}</a>`,
   )
   return html`<nav class="tabs" aria-label="${texts.payWith}">${all(tabs)}</nav>`
 }
@@ -155,19 +156,19 @@ ${priceRows(method, view)}
   )
 }
 
-function bankForm(method: Method, view: View): Html {
+function bankTransferForm(method: Method, view: View): Html {
   const { texts } = view
   return form(
     view,
     'pay',
-    html`<input type="hidden" name="method" value="bank">${shownTotal(method)}
+    html`<input type="hidden" name="method" value="${IN_URL[method.channel]}">${shownTotal(method)}
 <p class="note">${texts.bankTransferNote}</p>
 ${priceRows(method, view)}
 <button class="main">${texts.showAccount}</button>`,
   )
 }
 
-const bankOf = ({ methods }: MethodChoices) => methods.find(({ name }) => name === 'bank')
+const bankTransferOf = ({ methods }: MethodChoices) => methods.find(({ channel }) => channel === 'virtual-bank-account')
 
 /** The shown price, so that the customer is never charged more than the page showed. */
 function shownTotal(method: Method | undefined): Html | null {
@@ -220,8 +221,8 @@ ${screen.state === 'partial' ? html`<p class="warn">${texts.sendTheRest(show(res
 ${accountRows(account, view)}
 <p class="note">${texts.forThisPaymentOnly} ${countdown(account, view)}</p>
 ${form(view, 'check', html`<button class="main">${texts.sentIt}</button>`)}
-${screen.state === 'partial' ? null : form(view, 'new-account', html`${shownTotal(bankOf(screen.choices))}<button class="quiet">${texts.newAccount}</button>`)}
-${another('bank', screen.choices, view)}
+${screen.state === 'partial' ? null : form(view, 'new-account', html`${shownTotal(bankTransferOf(screen.choices))}<button class="quiet">${texts.newAccount}</button>`)}
+${another('virtual-bank-account', screen.choices, view)}
 ${cancel(view)}`
 }
 
@@ -256,30 +257,30 @@ function checking({ account, choices }: Of<'checking'>, view: View): Html {
 <p class="note">${countdown(account, view)}</p></div>
 ${form(view, 'check', html`<button class="main">${texts.checkNow}</button>`)}
 <a class="button quiet" href="${here}" data-panel>${texts.showDetails}</a>
-${another('bank', choices, view)}
+${another('virtual-bank-account', choices, view)}
 ${cancel(view)}`
 }
 
 function failed(screen: Of<'failed'>, view: View): Html {
   const { texts, here, payment } = view
-  const { failure, method, failures, choices } = screen
-  const same = choices.methods.find(({ name }) => name === method)
-  const other = choices.methods.find(({ name }) => name !== method)
+  const { failure, channel, failures, choices } = screen
+  const same = choices.methods.find((method) => method.channel === channel)
+  const other = choices.methods.find((method) => method.channel !== channel)
   const otherFirst = other && (failures >= 3 || OTHER_METHOD_FIRST.has(failure))
   const style = (first: boolean) => (first ? 'main' : 'second')
   const retry = failure === 'card_expired' ? texts.useAnotherCard : texts.tryAgain
   // With saved cards the customer chooses again; without any, the retry starts directly.
   const again =
-    method === 'card' && choices.cards.length > 0
+    channel === 'card' && choices.cards.length > 0
       ? html`<a class="button ${style(!otherFirst)}" href="${addTo(here, 'method=card')}" data-panel>${retry}</a>`
       : form(
           view,
           'pay',
-          html`<input type="hidden" name="method" value="${method}"><input type="hidden" name="card" value="new">${shownTotal(same)}${screen.saveCard ? html`<input type="hidden" name="save" value="1">` : null}<button class="${style(!otherFirst)}">${retry}</button>`,
+          html`<input type="hidden" name="method" value="${IN_URL[channel]}"><input type="hidden" name="card" value="new">${shownTotal(same)}${screen.saveCard ? html`<input type="hidden" name="save" value="1">` : null}<button class="${style(!otherFirst)}">${retry}</button>`,
         )
   const elsewhere =
     other &&
-    html`<a class="button ${style(Boolean(otherFirst))}" href="${addTo(here, `method=${other.name}`)}" data-panel>${texts.useAnotherMethod}</a>`
+    html`<a class="button ${style(Boolean(otherFirst))}" href="${addTo(here, `method=${IN_URL[other.channel]}`)}" data-panel>${texts.useAnotherMethod}</a>`
   return html`<div class="state"><span class="mark bad" aria-hidden="true">!</span>
 <h2 id="heading" tabindex="-1">${texts.failed}</h2>
 <p>${failureText(screen, texts)}</p></div>
@@ -345,8 +346,8 @@ function accountExpired({ choices }: Of<'account_expired'>, view: View): Html {
   return html`<div class="state"><span class="mark" aria-hidden="true">!</span>
 <h2 id="heading" tabindex="-1">${texts.accountExpired}</h2>
 <p>${texts.accountExpiredNote}</p></div>
-${form(view, 'new-account', html`${shownTotal(bankOf(choices))}<button class="main">${texts.newAccount}</button>`)}
-${another('bank', choices, view)}
+${form(view, 'new-account', html`${shownTotal(bankTransferOf(choices))}<button class="main">${texts.newAccount}</button>`)}
+${another('virtual-bank-account', choices, view)}
 ${cancel(view)}`
 }
 
@@ -365,10 +366,10 @@ function onwards({ texts, returnTo, merchantName, embedded }: View): Html | null
     : null
 }
 
-function another(method: MethodName, { methods }: MethodChoices, { texts, here }: View): Html | null {
-  const other = methods.find(({ name }) => name !== method)
+function another(channel: Channel, { methods }: MethodChoices, { texts, here }: View): Html | null {
+  const other = methods.find((method) => method.channel !== channel)
   return other
-    ? html`<a class="button quiet" href="${addTo(here, `method=${other.name}`)}" data-panel>${texts.useAnotherMethod}</a>`
+    ? html`<a class="button quiet" href="${addTo(here, `method=${IN_URL[other.channel]}`)}" data-panel>${texts.useAnotherMethod}</a>`
     : null
 }
 
@@ -390,11 +391,11 @@ ${inside}
 </form>`
 }
 
-const ICONS: Record<MethodName, Html> = {
+const ICONS: Record<Channel, Html> = {
   card: new Html(
     '<svg viewBox="0 0 24 24" aria-hidden="true"><rect x="2.5" y="5" width="19" height="14" rx="2.5"/><path d="M2.5 10h19"/></svg>',
   ),
-  bank: new Html(
+  'virtual-bank-account': new Html(
     '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M3 9.5 12 4l9 5.5M5 10v8m4.7-8v8m4.6-8v8M19 10v8M3 20h18"/></svg>',
   ),
 }

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { Channel } from '../../kernel/channel.ts'
+import { CHANNELS, type Channel } from '../../kernel/channel.ts'
 import { ATTEMPT_STATUSES, type AttemptStatus } from '../../payments/state/attempt.ts'
 import { FAILURE_CODES, type FailureCode } from '../../providers/provider.ts'
 import { BankAccount } from './bank-account.ts'
@@ -15,7 +15,7 @@ import {
 import { dataOf, nullable, optional, ref, wholeListOf } from './schema.ts'
 
 const Time = Type.String({ format: 'date-time' })
-export const ChannelName = Type.Unsafe<Channel>({ type: 'string', enum: ['card', 'virtual-bank-account'] })
+export const ChannelName = Type.Unsafe<Channel>({ type: 'string', enum: [...CHANNELS] })
 
 export const Attempt = Type.Object(
   {

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import type { Channel } from '../../kernel/channel.ts'
+import { CHANNELS } from '../../kernel/channel.ts'
 import { PAYMENT_STATUSES } from '../../payments/state/payment.ts'
 import type { PaymentCriteria } from '../../payments/store/payment-search.ts'
 import { EXPORTED } from './exported-columns.ts'
@@ -7,7 +7,6 @@ import { SearchText } from './payment.ts'
 
 const oneOf = <Value extends string>(values: readonly Value[], description?: string) =>
   Type.Unsafe<Value>({ type: 'string', enum: [...values], ...(description && { description }) })
-const CHANNELS: readonly Channel[] = ['card', 'virtual-bank-account']
 const amount = (description: string) => Type.Optional(Type.String({ pattern: '^\\d{1,12}$', description }))
 const moment = (description: string) => Type.Optional(Type.String({ format: 'moment', description }))
 

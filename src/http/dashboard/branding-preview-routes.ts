@@ -1,4 +1,5 @@
 import type { Database } from '../../database/database.ts'
+import { CHANNELS } from '../../kernel/channel.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Country } from '../../kernel/country.ts'
 import { newId, newShortCode } from '../../kernel/ids.ts'
@@ -37,7 +38,7 @@ export function brandingPreviewRoutes(app: App, { database, clock, documents }: 
     const branding = withDraft(saved, request.query)
     const now = clock.now()
     const payment = samplePayment(branding, state, now)
-    const methods = (['card', 'bank'] as const).map((name) => ({ name, amountCharged: AMOUNT }))
+    const methods = CHANNELS.map((channel) => ({ channel, amountCharged: AMOUNT }))
     const shown = {
       ...{ state: { payment, attempts: [] }, branding, choices: { methods, cards: [], asksToSave: false }, now },
       ...{ mayCancel: true, shortLink: undefined, token: '', key: '', mayFrame: () => false },
@@ -45,7 +46,7 @@ export function brandingPreviewRoutes(app: App, { database, clock, documents }: 
     const page = previewPage(documents, shown, {
       path: './preview',
       root: '../../../../../', // of /dashboard/api/merchants/mer_…/branding/preview
-      input: { method: undefined, sent: false, following: true },
+      input: { channel: undefined, sent: false, following: true },
       language: undefined,
       acceptLanguage: request.headers['accept-language'],
       theme,

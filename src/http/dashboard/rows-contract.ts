@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import type { Channel } from '../../kernel/channel.ts'
+import { CHANNELS } from '../../kernel/channel.ts'
 import { ATTEMPT_STATUSES, PAYMENT_STATUSES } from '../../payments/state/statuses.ts'
 import { nullable } from '../contract/schema.ts'
 
@@ -7,7 +7,6 @@ import { nullable } from '../contract/schema.ts'
 
 const oneOf = <Value extends string>(values: readonly Value[]) =>
   Type.Unsafe<Value>({ type: 'string', enum: [...values] })
-const CHANNELS: readonly Channel[] = ['card', 'virtual-bank-account']
 const Moment = Type.String({ description: 'ISO 8601, UTC' })
 
 /** A row of the list. `last…`: of the last attempt. */
