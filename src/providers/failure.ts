@@ -13,10 +13,10 @@ const MESSAGES: Record<FailureCode, string> = {
   suspected_fraud: 'The bank declined this card.',
   invalid_token: 'This saved card can no longer be used.',
   reversed: 'The payment was reversed. The money goes back to the customer.',
-  amount_mismatch: 'The amount or currency that was paid is not the one that was asked for.',
+  amount_mismatch: 'The amount or currency that was paid is not the one that was due. A person must review it.',
   transfer_expired: 'The account number expired before a transfer arrived.',
   customer_cancelled: 'The customer cancelled, or left the page before paying.',
-  provider_unavailable: 'The bank could not be reached.',
+  provider_unavailable: 'The provider or the bank could not be reached. Nothing was charged.',
   provider_error: 'The provider rejected the request. Nothing was charged.',
   other: 'The payment did not go through.',
 }

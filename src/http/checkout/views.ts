@@ -168,7 +168,7 @@ ${priceRows(method, view)}
   )
 }
 
-const bankTransferOf = ({ methods }: MethodChoices) => methods.find(({ channel }) => channel === 'virtual-bank-account')
+const bankTransferOf = ({ methods }: MethodChoices) => methods.find(({ channel }) => channel !== 'card')
 
 /** The shown price, so that the customer is never charged more than the page showed. */
 function shownTotal(method: Method | undefined): Html | null {

@@ -1,4 +1,5 @@
 import { Problem } from '../../kernel/problem.ts'
+import { failureOf } from '../../providers/failure.ts'
 import type { Declined } from '../../providers/provider.ts'
 import type { Attempt } from '../state/attempt.ts'
 
@@ -38,10 +39,5 @@ export function keysRefused(attempt: Attempt): AttemptNotStarted {
 }
 
 export function notStartedOutcome(because: string): Declined {
-  const failure = {
-    code: 'provider_unavailable',
-    message: 'The provider cannot be reached right now. Nothing was charged.',
-    providerCode: because,
-  } as const
-  return { kind: 'declined', failure, tryId: null }
+  return { kind: 'declined', failure: failureOf('provider_unavailable', because), tryId: null }
 }

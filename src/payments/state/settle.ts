@@ -1,6 +1,7 @@
 import type { EventType } from '../../events/event.ts'
 import type { AttemptId } from '../../kernel/ids.ts'
-import type { Failure, Outcome, Receipt } from '../../providers/provider.ts'
+import { failureOf } from '../../providers/failure.ts'
+import type { Outcome, Receipt } from '../../providers/provider.ts'
 import { type Attempt, isUnstarted, payableAgain } from './attempt.ts'
 import { restartSchedule, UNSTARTED_UNTIL, withNextCheck } from './check-schedule.ts'
 import {
@@ -255,11 +256,7 @@ function recordSurplus(
 
 /** All of the new money was reversed before we first saw it. An open attempt fails; an ended one keeps its status. */
 function failAsReversed(state: PaymentState, before: Attempt, attempt: Attempt, now: Date): Decision {
-  const failure: Failure = {
-    code: 'reversed',
-    message: 'The payment was reversed. The money was given back.',
-    providerCode: null,
-  }
+  const failure = failureOf('reversed', null)
   const after: Attempt = isOpen(before)
     ? { ...attempt, status: 'failed', failure, resolvedAt: now, noticeSaidPaid: false }
     : attempt
@@ -269,11 +266,7 @@ function failAsReversed(state: PaymentState, before: Attempt, attempt: Attempt, 
 
 /** The amount or currency is wrong. The money stays on record, and a person decides. */
 function failAsMismatch(state: PaymentState, before: Attempt, attempt: Attempt, why: string, now: Date): Decision {
-  const failure: Failure = {
-    code: 'amount_mismatch',
-    message: 'The amount or the currency that was paid is not the one that was due. A person must review it.',
-    providerCode: null,
-  }
+  const failure = failureOf('amount_mismatch', null)
   const after: Attempt = { ...attempt, status: 'failed', failure, needsReview: why, resolvedAt: now }
   const payment = withTotalsOf(state.payment, before, attempt)
   const changes: Change[] = [
@@ -391,10 +384,6 @@ function attemptAfterMissing(attempt: Attempt, now: Date): Attempt {
   const seen = { ...attempt, checks: { ...attempt.checks, missingInARow } }
   if (attempt.status !== 'processing' || attempt.noticeSaidPaid || missingInARow < 2) return seen
   if (unstarted && age < UNSTARTED_UNTIL) return seen
-  const failure: Failure = {
-    code: 'provider_unavailable',
-    message: 'The payment could not be started. Nothing was charged.',
-    providerCode: null,
-  }
+  const failure = failureOf('provider_unavailable', null)
   return { ...seen, status: 'failed', failure, failedTryId: null, resolvedAt: now }
 }
