@@ -1,14 +1,7 @@
-import { randomBytes } from 'node:crypto'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { Socket } from 'node:net'
-import { getHeapStatistics } from 'node:v8'
-import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import underPressure from '@fastify/under-pressure'
-import Fastify, { type FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import type { Assets } from '../../web/build.ts'
 import type { IntegrationCache } from '../integrations/integration-cache.ts'
-import { Problem, refuse } from '../kernel/problem.ts'
-import { refuseUnstorableUrl } from '../kernel/storable-text.ts'
+import { Problem } from '../kernel/problem.ts'
 import type { SendMail } from '../members/mail.ts'
 import { brandingCache } from '../merchants/branding-cache.ts'
 import type { VerifyCredential } from '../merchants/verify-credential.ts'
@@ -38,25 +31,22 @@ import { liveRoutes } from './checkout/live-routes.ts'
 import { logoRoutes } from './checkout/logo-route.ts'
 import { isLink, pageRoutes, sendUnknownPayment } from './checkout/page-routes.ts'
 import { widgetRoutes } from './checkout/widget-routes.ts'
-import { FORMATS } from './contract/formats.ts'
 import { DASHBOARD_API, dashboardRoutes } from './dashboard/routes.ts'
 import { shellRoutes } from './dashboard/shell.ts'
 import { guideRoutes } from './guides/routes.ts'
 import { describeApi } from './openapi.ts'
 import { authentication } from './server/authenticate.ts'
+import { createServer } from './server/create-server.ts'
 import type { App } from './server/framework.ts'
-import { parseJsonBody } from './server/json-body.ts'
 import { Limits } from './server/limits.ts'
 import { Metrics } from './server/metrics.ts'
 import { operationsRoutes } from './server/operations.ts'
-import { handleInTurn } from './server/pipelining.ts'
-import { pathOf, problemBody, sendProblem, toProblem } from './server/problems.ts'
-import { answerLog } from './server/response-log.ts'
-import { schemaCompilers } from './server/schema-compilers.ts'
+import { collectMethods, refuseOtherMethods } from './server/other-methods.ts'
+import { pathOf, sendProblem } from './server/problems.ts'
+import { shedLoad } from './server/shed-load.ts'
 import { traceRequests } from './server/trace-requests.ts'
 import { refuseUnknownParameters } from './server/unknown-fields.ts'
 import { nearestPath } from './server/unknown-path.ts'
-import { mistakesOf } from './server/validation-errors.ts'
 
 export interface HttpDeps extends Omit<PaymentDeps, 'links'>, Pick<DeliveryDependencies, 'http' | 'allowPrivate'> {
   verifyCredential: VerifyCredential
@@ -90,121 +80,24 @@ export interface Guest {
   limitOf?(method: string, path: string): 'sandboxPages' | 'demoOrders' | undefined
 }
 
-const KIB = 1024
-const HOST = /^[\w.:[\]-]+$/
-const MAX_URL_LENGTH = 8 * KIB
-const LOAD_SAMPLE_MS = 500
-const MAX_CONNECTIONS = 20_000 // twice the number of SSE streams, so that streams never use up all connections
-
 /** The HTTP server of merchants, customers and providers. */
 export async function buildApp(deps: HttpDeps): Promise<App> {
-  const { log, database, assets } = deps
+  const { database, assets } = deps
   const limits = new Limits(deps.rateLimit)
   const documents = documentsOf(assets)
-  const requestIdPrefix = `req_${randomBytes(6).toString('hex')}`
-  let requests = 0
-
-  const app: App = Fastify({
-    logger: false, // answerLog writes one line per response; Fastify's lines would contain headers
-    genReqId: () => `${requestIdPrefix}${(requests++).toString(36).padStart(4, '0')}`,
-    requestIdHeader: false,
-    bodyLimit: 64 * KIB,
-    routerOptions: { maxParamLength: 16 * KIB }, // never reached: the length of the URL is limited below
-    serverFactory: (handle) =>
-      createServer(
-        {
-          maxHeaderSize: 16 * KIB,
-          requireHostHeader: false, // the hook below answers with a problem document
-          connectionsCheckingInterval: Math.min(5_000, deps.requestTimeoutMs ?? 5_000),
-          requestTimeout: deps.requestTimeoutMs ?? 30_000,
-          keepAliveTimeout: 65_000, // longer than the usual 60 s of a load balancer, which must close first
-        },
-        handleInTurn(handle),
-      ),
-    forceCloseConnections: 'idle',
-    return503OnClosing: false, // requests in progress are still answered during shutdown
-    trustProxy: deps.trustProxy.length > 0 ? deps.trustProxy : false,
-    schemaController: { compilersFactory: schemaCompilers },
-    ajv: {
-      // Fastify's defaults would coerce "100" to 100 and silently drop unknown fields.
-      customOptions: {
-        coerceTypes: false,
-        removeAdditional: false,
-        useDefaults: false,
-        allErrors: true,
-        verbose: true, // an error names the schema, for the message about an unknown parameter
-        formats: Object.fromEntries(Object.entries(FORMATS).map(([name, { test }]) => [name, test])),
-      },
-    },
-    frameworkErrors: (error, request, reply) => {
-      reply.header('request-id', request.id)
-      if (isLink(request)) return void sendUnknownPayment(request, reply, { limits, documents })
-      sendProblem(request, reply, toProblem(error, request, log))
-    },
-    clientErrorHandler: (error, socket) =>
-      answerBrokenRequest(error, socket, `${requestIdPrefix}${(requests++).toString(36)}`),
-  }).withTypeProvider<TypeBoxTypeProvider>()
-
-  app.server.maxConnections = MAX_CONNECTIONS
-  // Node's own answer to an unknown Expect header has no body; the header is ignored instead.
-  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
-
   const metrics = new Metrics(deps)
   const links = linksOn(deps.baseUrl)
+  const app = createServer({
+    ...deps,
+    metrics,
+    isPage: (request) => isLink(request) || pathOf(request).startsWith('/widget/'),
+    refuse: (request, reply, problem) =>
+      isLink(request)
+        ? sendUnknownPayment(request, reply, { limits, documents })
+        : sendProblem(request, reply, problem),
+  })
   const methods = collectMethods(app)
-
-  app.removeAllContentTypeParsers()
-  // Callbacks, not promises: each promise costs every request a turn of the microtask queue.
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    // Many clients send a content type without a body.
-    const { schema, config } = request.routeOptions
-    if (body.length === 0 && (!schema?.body || config.hasOptionalBody)) return done(null, undefined)
-    if (!isPlainUtf8(request.headers)) {
-      return done(
-        new Problem('unsupported_media_type', 'Send the body as plain UTF-8: no Content-Encoding, no other charset.'),
-      )
-    }
-    try {
-      done(null, parseJsonBody(body as Buffer))
-    } catch (error) {
-      done(error as Error)
-    }
-  })
-
-  app.addHook('onRequest', (request, reply, done) => {
-    reply.header('request-id', request.id)
-    reply.header('x-content-type-options', 'nosniff')
-    if (deps.isStopping()) reply.header('connection', 'close')
-    const { url = '', httpVersion } = request.raw
-    const { host, protocol } = request
-    if (host === '' && httpVersion === '1.1')
-      return done(new Problem('invalid_request', 'The Host header is missing or empty.'))
-    if (host !== '' && !(HOST.test(host) && URL.canParse(`${protocol}://${host}`)))
-      return done(new Problem('invalid_request', 'The Host header is not a host and port.'))
-    if (url.length > MAX_URL_LENGTH) return done(new Problem('invalid_request', 'The address is longer than 8 KiB.'))
-    const path = pathOf(request)
-    // A provider may send a customer back with parameters in another encoding: pages for customers take theirs from lists of words.
-    const isPage = isLink(request) || path.startsWith('/widget/')
-    try {
-      refuseUnstorableUrl(path, isPage ? '' : url.slice(path.length + 1))
-    } catch (error) {
-      return done(isPage ? new Problem('not_found', 'There is no such page.') : (error as Error))
-    }
-    done()
-  })
-  const logAnswer = answerLog(log)
-  // onSend rather than onResponse, which would add listeners to every response.
-  app.addHook('onSend', ({ routeOptions, method }, reply, _payload, done) => {
-    metrics.answered(method, routeOptions.url ?? 'unknown', reply.statusCode, reply.elapsedTime / 1000)
-    logAnswer(reply)
-    done()
-  })
   app.decorateRequest('caller')
-  app.setErrorHandler((error, request, reply) => {
-    const { validation } = error as { validation?: Parameters<typeof mistakesOf>[0] }
-    if (validation) return sendProblem(request, reply, refusalOf(validation, request.query))
-    return sendProblem(request, reply, toProblem(error, request, log))
-  })
   app.setNotFoundHandler((request, reply) => {
     if (isLink(request)) return sendUnknownPayment(request, reply, { limits, documents })
     if (deps.serves !== 'operations' && isBrowserAtRoot(request)) return reply.redirect(`${deps.baseUrl()}/dashboard`)
@@ -288,26 +181,6 @@ async function registerCallerRoutes(
   await app.register(async (live: App) => liveRoutes(live, { live: deps.live, limits, paymentIdOf }))
 }
 
-/**
- * Backpressure: refuses POST requests while the event loop lags or the heap is nearly full. Reads are still answered. The start itself
- * blocks the loop, which says nothing about the load: the first samples are ignored.
- */
-async function shedLoad(api: App): Promise<void> {
-  let measuresLoadFrom = 0
-  api.addHook('onListen', async () => {
-    measuresLoadFrom = performance.now() + 2 * LOAD_SAMPLE_MS
-  })
-  await api.register(underPressure, {
-    maxEventLoopDelay: 1_000,
-    maxHeapUsedBytes: getHeapStatistics().heap_size_limit * 0.9,
-    sampleInterval: LOAD_SAMPLE_MS,
-    pressureHandler: async ({ method }) => {
-      if (method === 'POST' && performance.now() >= measuresLoadFrom)
-        throw new Problem('unavailable', 'The service is overloaded. Try again shortly.', { retryAfterSeconds: 1 })
-    },
-  })
-}
-
 /** Provider notices and mounted servers. Every process serves them, so that each works alone. */
 async function registerProviderRoutes(
   app: App,
@@ -339,67 +212,4 @@ async function registerGuest(app: App, { prefix, routes, limitOf }: Guest, limit
 /** An API client at `/` gets the 404. */
 function isBrowserAtRoot(request: FastifyRequest): boolean {
   return request.method === 'GET' && pathOf(request) === '/' && /\btext\/html\b/.test(request.headers.accept ?? '')
-}
-
-function isPlainUtf8(headers: IncomingHttpHeaders): boolean {
-  const charset = /charset="?([^";\s]+)/i.exec(headers['content-type'] ?? '')?.[1]
-  const encoding = headers['content-encoding']
-  return (!charset || /^utf-?8$/i.test(charset)) && (!encoding || encoding === 'identity')
-}
-
-function refusalOf(validation: Parameters<typeof mistakesOf>[0], value: unknown): Problem {
-  try {
-    return refuse(mistakesOf(validation, value))
-  } catch (problem) {
-    return problem as Problem
-  }
-}
-
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
-
-function collectMethods(app: App): Map<string, Set<string>> {
-  const methods = new Map<string, Set<string>>()
-  app.addHook('onRoute', ({ url, method }) => {
-    const known = methods.get(url) ?? new Set()
-    for (const each of [method].flat()) known.add(each)
-    methods.set(url, known)
-  })
-  return methods
-}
-
-/** Answers 405 with an Allow header for a known URL with another method, rather than 404. */
-function refuseOtherMethods(app: App, routes: Map<string, Set<string>>): void {
-  for (const [url, known] of [...routes]) {
-    if (url.includes('*')) continue
-    const allow = [...known].join(', ')
-    const others = METHODS.filter((method) => !known.has(method))
-    if (others.length === 0) continue
-    app.route({
-      method: [...others],
-      url,
-      schema: { hide: true },
-      // In onRequest: the body is not read.
-      onRequest: async (request, reply) => {
-        reply.header('allow', allow)
-        throw new Problem('method_not_allowed', `${url} does not take ${request.method}, only ${allow}.`)
-      },
-      handler: () => {},
-    })
-  }
-}
-
-/** Answers bytes that are not HTTP. There is no request object, so the response is written by hand. */
-function answerBrokenRequest(error: Error & { code?: string }, socket: Socket, requestId: string): void {
-  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
-  const problem =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? new Problem('headers_too_large', 'The headers are larger than 16 KiB.')
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? new Problem('request_timeout', 'The request did not arrive within 30 s.')
-        : new Problem('invalid_request', 'This is not a request that HTTP/1.1 allows.')
-  const body = problemBody(problem, { path: '', requestId })
-  const text = JSON.stringify(body)
-  socket.end(
-    `HTTP/1.1 ${body.status} ${problem.code}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(text)}\r\nRequest-Id: ${requestId}\r\nConnection: close\r\n\r\n${text}`,
-  )
 }

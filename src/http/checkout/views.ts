@@ -2,6 +2,7 @@ import type { Channel } from '../../kernel/channel.ts'
 import { Html, html } from '../../kernel/html.ts'
 import { money, plainAmount } from '../../kernel/money.ts'
 import type { Payment } from '../../payments/state/payment.ts'
+import { CHANNEL_ICONS } from './channel-icons.ts'
 import { addTo, all, attributes, flag } from './markup.ts'
 import { type AccountDetails, IN_URL, type Method, type MethodChoices, type Screen, type State } from './screen.ts'
 import type { Texts } from './texts/texts.ts'
@@ -128,7 +129,7 @@ ${cancel(view)}`
 function methodTabs(chosen: Method, { methods }: MethodChoices, { texts, here }: View): Html {
   const tabs = methods.map(
     ({ channel }) =>
-      html`<a href="${addTo(here, `method=${IN_URL[channel]}`)}" data-method="${IN_URL[channel]}"${flag('aria-current="true"', channel === chosen.channel)}>${ICONS[channel]}${channel === 'card' ? texts.card : texts.bankTransfer}</a>`,
+      html`<a href="${addTo(here, `method=${IN_URL[channel]}`)}" data-method="${IN_URL[channel]}"${flag('aria-current="true"', channel === chosen.channel)}>${CHANNEL_ICONS[channel]}${channel === 'card' ? texts.card : texts.bankTransfer}</a>`,
   )
   return html`<nav class="tabs" aria-label="${texts.payWith}">${all(tabs)}</nav>`
 }
@@ -168,7 +169,7 @@ ${priceRows(method, view)}
   )
 }
 
-const bankTransferOf = ({ methods }: MethodChoices) => methods.find(({ channel }) => channel !== 'card')
+const bankTransferOf = ({ methods }: MethodChoices) => methods.find(({ channel }) => channel === 'virtual-bank-account')
 
 /** The shown price, so that the customer is never charged more than the page showed. */
 function shownTotal(method: Method | undefined): Html | null {
@@ -389,13 +390,4 @@ function form({ here, token, key }: Pick<View, 'here' | 'token' | 'key'>, action
   return html`<form method="post" action="${here}"><input type="hidden" name="action" value="${action}"><input type="hidden" name="token" value="${token}"><input type="hidden" name="key" value="${key}">
 ${inside}
 </form>`
-}
-
-const ICONS: Record<Channel, Html> = {
-  card: new Html(
-    '<svg viewBox="0 0 24 24" aria-hidden="true"><rect x="2.5" y="5" width="19" height="14" rx="2.5"/><path d="M2.5 10h19"/></svg>',
-  ),
-  'virtual-bank-account': new Html(
-    '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M3 9.5 12 4l9 5.5M5 10v8m4.7-8v8m4.6-8v8M19 10v8M3 20h18"/></svg>',
-  ),
 }
