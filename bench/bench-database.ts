@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { startEmbedded } from '../src/database/embedded.ts'
-import { migrate } from '../src/database/migrate.ts'
 
 /** A PostgreSQL for this run alone, set as `npm start` sets it: every commit waits for the disk. */
 export interface BenchDatabase {
@@ -12,10 +11,8 @@ export interface BenchDatabase {
   version: string
   /** The settings that determine the cost of a commit. */
   settings: string
-  /** With our schema, or without tables. */
-  create(name: string, options?: { isEmpty?: boolean }): Promise<string>
-  /** Lets `pg_stat_statements` count the statements of new connections to this database. */
-  countStatements(name: string): Promise<void>
+  /** A database without tables: the service migrates it when it starts. Returns its URL. */
+  create(name: string): Promise<string>
   /** Runs a statement on the database of that URL. */
   ask<Row>(url: string, statement: string): Promise<Row[]>
   /** Runs a statement on the database `postgres`, which is not measured. */
@@ -24,15 +21,17 @@ export interface BenchDatabase {
   stop(): Promise<void>
 }
 
-export async function startBenchDatabase(): Promise<BenchDatabase> {
+/** `countsStatements`: with `pg_stat_statements`. It costs some speed. */
+export async function startBenchDatabase({ countsStatements = false } = {}): Promise<BenchDatabase> {
   const dataDir = await mkdtemp(join(tmpdir(), 'manilla-bench-'))
-  const first = await startEmbedded({ dataDir, purpose: 'own' })
-  // It can only be loaded at the start. It is off by default, so that it costs the other measurements nothing.
-  await ask(first.url, `alter system set shared_preload_libraries = 'pg_stat_statements'`)
-  await ask(first.url, `alter system set pg_stat_statements.track = 'none'`)
-  await first.stop()
-  const server = await startEmbedded({ dataDir, purpose: 'own' })
-  await ask(server.url, 'create extension pg_stat_statements')
+  let server = await startEmbedded({ dataDir, purpose: 'own' })
+  if (countsStatements) {
+    // It can only be loaded at the start.
+    await ask(server.url, `alter system set shared_preload_libraries = 'pg_stat_statements'`)
+    await server.stop()
+    server = await startEmbedded({ dataDir, purpose: 'own' })
+    await ask(server.url, 'create extension pg_stat_statements')
+  }
 
   async function ask<Row>(url: string, statement: string): Promise<Row[]> {
     const client = new pg.Client({ connectionString: url })
@@ -60,15 +59,12 @@ export async function startBenchDatabase(): Promise<BenchDatabase> {
     settings: Object.entries(settings)
       .map(([name, value]) => `${name} ${value}`)
       .join(', '),
-    async create(name, { isEmpty = false } = {}) {
+    async create(name) {
       await ask(server.url, `create database ${name}`)
       const url = new URL(server.url)
       url.pathname = `/${name}`
-      if (!isEmpty) await migrate(url.href)
       return url.href
     },
-    countStatements: async (name) =>
-      void (await ask(server.url, `alter database ${name} set pg_stat_statements.track = 'top'`)),
     ask,
     askServer: (statement) => ask(server.url, statement),
     checkpoint: async () => void (await ask(server.url, 'checkpoint')),

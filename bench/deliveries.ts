@@ -1,20 +1,21 @@
 import { connect, type Database, type Transaction } from '../src/database/database.ts'
+import { migrate } from '../src/database/migrate.ts'
 import { writeEvent } from '../src/events/outbox-store.ts'
 import { systemClock } from '../src/kernel/clock.ts'
 import { idOf, type MerchantId, newId, newReference, newShortCode, type PaymentId, uuidOf } from '../src/kernel/ids.ts'
 import type { BenchDatabase } from './bench-database.ts'
+import type { Bench, Result } from './part.ts'
+import { spread, table } from './report.ts'
+import { rotate } from './rounds.ts'
 import { type Sink, startSink } from './sink.ts'
 import { median } from './statistics.ts'
 import { type Subject, startDeliverer, stop } from './subjects.ts'
 
-export interface DeliveriesPlan {
-  rounds: number
-  jobs: number
-  idle: number
-}
+const SYSTEMS = ['manilla', 'graphile-worker', 'pg-boss'] as const
+type System = (typeof SYSTEMS)[number]
 
-export interface DeliveryRound {
-  system: string
+interface DeliveryRound {
+  system: System
   /** Deliveries a second while the queue is full. */
   rate: number
   /** From the call that enqueues to the arrival, on an idle system. */
@@ -22,38 +23,43 @@ export interface DeliveryRound {
   p99Ms: number
 }
 
-export const SYSTEMS = ['manilla', 'graphile-worker', 'pg-boss'] as const
-type System = (typeof SYSTEMS)[number]
-
 // Eight destinations with at most eight calls each: the same concurrency as the libraries have.
 const DESTINATIONS = 8
 
-/** Deliveries by Manilla and by two job libraries, in turn, each on a database of its own in the same PostgreSQL. */
-export async function runDeliveries(
-  bench: BenchDatabase,
-  { rounds, jobs, idle }: DeliveriesPlan,
-  say: (line: string) => void,
-): Promise<DeliveryRound[]> {
+/** Deliveries by Manilla and by two job libraries, in turn, each on a new database in the same PostgreSQL. */
+export async function measureDeliveries({ database, rounds, seconds, say }: Bench): Promise<Result> {
   const sink = await startSink(DESTINATIONS)
   const results: DeliveryRound[] = []
+  const plan = { jobs: 2_000 * seconds, idle: 15 * seconds }
   try {
-    for (let round = 0; round <= rounds; round++) {
-      for (const system of SYSTEMS) {
-        const measured = await measure(
-          bench,
-          sink,
-          system,
-          round,
-          round === 0 ? { jobs: 500, idle: 10 } : { jobs, idle },
-        )
-        if (round > 0) results.push(measured) // the first only warms up
-      }
-      if (round > 0) say(`deliveries: round ${round} of ${rounds} done`)
+    for (let round = 0; round < rounds; round++) {
+      for (const system of rotate(SYSTEMS, round)) results.push(await measure(database, sink, system, round, plan))
+      say(`deliveries: round ${round + 1} of ${rounds} done`)
     }
   } finally {
     sink.close()
   }
-  return results
+  const of = (system: System, pick: (round: DeliveryRound) => number) =>
+    results.filter((each) => each.system === system).map(pick)
+  const rates = (system: System) => of(system, ({ rate }) => rate)
+  const [graphile, boss] = [rates('graphile-worker'), rates('pg-boss')]
+  const values = rates('manilla').map((rate, round) => rate / Math.max(graphile[round] ?? 0, boss[round] ?? 0))
+  const rows = SYSTEMS.map((system) => [
+    system,
+    spread(rates(system), 0),
+    spread(
+      of(system, ({ p50Ms }) => p50Ms),
+      1,
+    ),
+    spread(
+      of(system, ({ p99Ms }) => p99Ms),
+      1,
+    ),
+  ])
+  return {
+    table: table(['deliveries', 'a second (min–max)', 'idle p50 ms', 'idle p99 ms'], rows),
+    ratios: [{ name: 'deliveries ÷ the faster of graphile-worker and pg-boss', values, least: 0.7 }],
+  }
 }
 
 async function measure(
@@ -106,6 +112,7 @@ function openQueue(system: System, url: string, ports: number[]): Promise<Queue>
 }
 
 async function openManilla(url: string, ports: number[]): Promise<Queue> {
+  await migrate(url)
   const database = connect({ url })
   const merchantId = idOf('merchant', '01900000-0000-7000-8000-000000000009')
   await query(

@@ -1,57 +1,51 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { arch, cpus, loadavg } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { BenchDatabase } from './bench-database.ts'
+import { LOG_LEVEL } from './subjects.ts'
 
-/** What a run found on its machine, as shares of the time of all cores. NaN without Linux. */
-export interface MachineLoad {
-  /** Used by other processes, or waiting for the disk, in the seconds before the run. */
-  busyBefore: number
-  /** Taken away by the host of a virtual machine during the run (steal). */
-  stolen(): number
-}
+const LOOK_MS = 2_000
+const BUSY_LOAD = 1
+const MUCH_STEAL = 0.05
 
-const LOOK_MS = 5_000
-const MOST_LOOKS = 24
-const QUIET = 0.05
-
-/** Waits until the machine is idle, because an installation may have just ended, but not longer than two minutes. */
-export async function waitForQuiet(): Promise<MachineLoad> {
-  let busyBefore = Number.NaN
-  for (let look = 0; look < MOST_LOOKS && !(busyBefore <= QUIET); look++) {
-    const before = readTicks()
-    if (!before) break
-    await sleep(LOOK_MS)
-    busyBefore = 1 - shareSince(before, ({ idle }) => idle)
+/** Reads the load before the run. The function that it returns reads it again, and reports both, with what the run ran on. */
+export async function watchMachine(): Promise<(database: BenchDatabase) => string> {
+  const first = readTicks()
+  await sleep(LOOK_MS)
+  const start = readTicks()
+  const startedAt = performance.now()
+  const before = { load: loadOfMinute(), steal: stealBetween(first, start) }
+  return ({ version, settings }) => {
+    const after = { load: loadOfMinute(), steal: stealBetween(start, readTicks()) }
+    const isNoisy = before.load > BUSY_LOAD || before.steal > MUCH_STEAL || after.steal > MUCH_STEAL
+    const date = new Date().toISOString().slice(0, 16).replace('T', ' ')
+    return [
+      `${date} UTC, ${Math.round((performance.now() - startedAt) / 1_000)} s; ${cpus().length} cores, ${cpus()[0]?.model.trim()} (${arch()});`,
+      `Node.js ${process.versions.node}; PostgreSQL ${version}, ${settings}; LOG_LEVEL=${LOG_LEVEL}, RATE_LIMIT=off.`,
+      `Load average ${before.load.toFixed(2)} before and ${after.load.toFixed(2)} after the run, which causes some itself;`,
+      `CPU steal ${inPercent(before.steal)} before and ${inPercent(after.steal)} during the run.`,
+      ...(isNoisy ? ['The machine was busy: do not judge by this run.'] : []),
+    ].join('\n')
   }
-  const atStart = readTicks()
-  return { busyBefore, stolen: () => (atStart ? shareSince(atStart, ({ stolen }) => stolen) : Number.NaN) }
 }
 
-export function reportLoad({ busyBefore, stolen }: MachineLoad): string {
-  if (Number.isNaN(busyBefore)) return 'The load of the machine is not known here.'
-  const noisy = busyBefore > QUIET || stolen() > QUIET
-  const inPercent = (share: number) => `${(share * 100).toFixed(1)} %`
-  return `${inPercent(busyBefore)} of the cores were busy before the run, and the host took ${inPercent(stolen())} of them during it${noisy ? ': do not judge by this run' : ''}.`
-}
+const loadOfMinute = () => loadavg()[0] as number
+const inPercent = (share: number) => (Number.isNaN(share) ? 'unknown' : `${(share * 100).toFixed(1)} %`)
 
 interface Ticks {
-  idle: number
-  stolen: number
+  steal: number
   all: number
 }
 
-/**
- * See proc_stat(5): user, nice, system, idle, iowait, irq, softirq, steal. What guests take is in the first two. Waiting for the disk is not
- * idle: every commit waits for it, too.
- */
-function readTicks(): Ticks | undefined {
-  if (!existsSync('/proc/stat')) return undefined
+/** See proc_stat(5): user, nice, system, idle, iowait, irq, softirq, steal. What guests take is in the first two. NaN without Linux. */
+function readTicks(): Ticks {
+  if (!existsSync('/proc/stat')) return { steal: Number.NaN, all: Number.NaN }
   const [, ...fields] = (readFileSync('/proc/stat', 'utf8').split('\n', 1)[0] ?? '').split(/\s+/)
   const ticks = fields.slice(0, 8).map(Number)
-  const [, , , idle = 0, , , , stolen = 0] = ticks
-  return { idle, stolen, all: ticks.reduce((sum, each) => sum + each, 0) }
+  return { steal: ticks[7] ?? Number.NaN, all: ticks.reduce((sum, each) => sum + each, 0) }
 }
 
-function shareSince(before: Ticks, pick: (ticks: Ticks) => number): number {
-  const now = readTicks() ?? before
-  return (pick(now) - pick(before)) / (now.all - before.all)
+/** The share of the time of all cores that the host of a virtual machine took away. */
+function stealBetween(from: Ticks, to: Ticks): number {
+  return (to.steal - from.steal) / (to.all - from.all)
 }

@@ -1,45 +1,24 @@
 import type { ChildProcess } from 'node:child_process'
 import { cpuMsOf, cpuMsWithChildren } from './cpu.ts'
 import type { Errand, LoadOrder, LoadReport, LoadResult } from './load.ts'
-import { CREDENTIAL, forkTracked, type Subject } from './subjects.ts'
+import { forkTracked, type Subject } from './subjects.ts'
 
 /** One server under load for a few seconds. */
 export interface Measurement {
   subject: string
-  connections: number
+  /** Connections or customers. */
+  clients: number
   rate: number
   p50Ms: number
   p99Ms: number
-  /** Of the server's process and of all of PostgreSQL, per answer. NaN where the counters cannot be read. */
-  serverCpuUs: number
-  postgresCpuUs: number
-  cpuUs: number
-  answered: number
+  /** Of the server's process and of all of PostgreSQL, per answer or payment. NaN where the counters cannot be read. */
+  serverCpuMs: number
+  postgresCpuMs: number
 }
 
 export interface Duration {
   warmUpMs: number
   measureMs: number
-}
-
-// The example of the API's description.
-const BODY = JSON.stringify({
-  amount: 1_250_000,
-  country: 'NG',
-  user: { email: 'customer-CUSTOMER@example.com', name: 'Ada' },
-  redirectURL: 'https://shop.example/thanks',
-})
-
-const CREATE: Errand = {
-  method: 'POST',
-  paths: ['/payments/v1/checkouts'],
-  headers: {
-    'client-id': CREDENTIAL.clientId,
-    'client-secret': CREDENTIAL.clientSecret,
-    'content-type': 'application/json',
-  },
-  body: BODY,
-  status: 201,
 }
 
 export class Gauge {
@@ -50,27 +29,25 @@ export class Gauge {
     this.#postmaster = postmaster
   }
 
-  async measure(subject: Subject, connections: number, duration: Duration, errand = CREATE): Promise<Measurement> {
-    const { warmUpMs, measureMs } = duration
-    const order: LoadOrder = { ...errand, port: subject.port, connections, warmUpMs, measureMs }
-    const before = { server: Number.NaN, postgres: Number.NaN }
+  /** `answered`: all answers, with those of the warm-up. */
+  async measure(
+    subject: Subject,
+    clients: number,
+    { warmUpMs, measureMs }: Duration,
+    errand: Errand,
+  ): Promise<Measurement & { answered: number }> {
+    const order: LoadOrder = { ...errand, port: subject.port, connections: clients, warmUpMs, measureMs }
+    const readCpu = () => [cpuMsOf(subject.pid), cpuMsWithChildren(this.#postmaster)] as const
+    let before = readCpu()
     const result = await this.#run(subject, order, () => {
-      before.server = cpuMsOf(subject.pid)
-      before.postgres = cpuMsWithChildren(this.#postmaster)
+      before = readCpu()
     })
-    const perAnswerUs = (ms: number) => (ms * 1_000) / result.measured
-    const serverCpuUs = perAnswerUs(cpuMsOf(subject.pid) - before.server)
-    const postgresCpuUs = perAnswerUs(cpuMsWithChildren(this.#postmaster) - before.postgres)
+    const [serverMs, postgresMs] = readCpu()
     return {
-      subject: subject.name,
-      connections,
-      rate: result.measured / result.seconds,
-      p50Ms: result.p50Ms,
-      p99Ms: result.p99Ms,
-      serverCpuUs,
-      postgresCpuUs,
-      cpuUs: serverCpuUs + postgresCpuUs,
-      answered: result.answered,
+      ...{ subject: subject.name, clients, answered: result.answered },
+      ...{ rate: result.measured / result.seconds, p50Ms: result.p50Ms, p99Ms: result.p99Ms },
+      serverCpuMs: (serverMs - before[0]) / result.measured,
+      postgresCpuMs: (postgresMs - before[1]) / result.measured,
     }
   }
 

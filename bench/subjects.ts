@@ -2,6 +2,7 @@ import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import type { Version } from './against.ts'
 
 /** A server that is measured, in its own process. */
 export interface Subject {
@@ -34,10 +35,11 @@ const environment = (databaseUrl: string) => ({
   LOG_LEVEL,
 })
 
-/** The real program, as `npm start` runs it. */
-export async function startManilla(databaseUrl: string, nodeOptions: string[] = []): Promise<Subject> {
-  const child = spawn(process.execPath, [...nodeOptions, join(ROOT, 'src/cli/main.ts'), 'serve'], {
-    cwd: ROOT,
+/** The real program, as `npm start` runs it; or an older version of it, by its own command line. */
+export async function startManilla(databaseUrl: string, version?: Version): Promise<Subject> {
+  const root = version?.root ?? ROOT
+  const child = spawn(process.execPath, [join(root, 'src/cli/main.ts'), 'serve'], {
+    cwd: root,
     env: {
       ...environment(databaseUrl),
       PORT: '0',
@@ -60,19 +62,27 @@ export async function startManilla(databaseUrl: string, nodeOptions: string[] = 
       if (found && said.includes('Ctrl-C stops it.')) resolve(Number(found))
     })
   })
-  return { name: 'manilla', pid: child.pid as number, port, child }
+  return { name: version?.name ?? 'manilla', pid: child.pid as number, port, child }
 }
 
-/** One call by its merchant. Throws unless the answer is 2xx. */
-// biome-ignore lint/suspicious/noExplicitAny: the caller knows the shape of the answer
-export async function callManilla({ port }: Subject, path: string, body: unknown, method = 'POST'): Promise<any> {
-  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+export const originOf = ({ port }: Subject) => `http://127.0.0.1:${port}`
+
+export const headersOf = ({ clientId, clientSecret }: typeof CREDENTIAL) => ({
+  'client-id': clientId,
+  'client-secret': clientSecret,
+})
+
+/** One call by a merchant. Throws unless the answer is 2xx. */
+export async function callManilla(
+  subject: Subject,
+  path: string,
+  body: unknown,
+  { method = 'POST', headers = headersOf(CREDENTIAL) } = {},
+  // biome-ignore lint/suspicious/noExplicitAny: the caller knows the shape of the answer
+): Promise<any> {
+  const response = await fetch(originOf(subject) + path, {
     method,
-    headers: {
-      'client-id': CREDENTIAL.clientId,
-      'client-secret': CREDENTIAL.clientSecret,
-      'content-type': 'application/json',
-    },
+    headers: { ...headers, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
   const text = await response.text()
@@ -80,14 +90,10 @@ export async function callManilla({ port }: Subject, path: string, body: unknown
   return JSON.parse(text)
 }
 
-export function startFloor(databaseUrl: string): Promise<Subject> {
-  return startForked('floor', 'floor.ts', { ...environment(databaseUrl), FLOOR_CONNECTIONS: String(FLOOR_CONNECTIONS) })
-}
-
-/** The floor of whole payments. */
-export function startPaymentsFloor(databaseUrl: string, providerUrl: string): Promise<Subject> {
+/** `providerUrl`: not needed for creates. */
+export function startFloor(databaseUrl: string, providerUrl = ''): Promise<Subject> {
   const env = { FLOOR_CONNECTIONS: String(FLOOR_CONNECTIONS), PROVIDER_URL: providerUrl }
-  return startForked('payments floor', 'payments/floor.ts', { ...environment(databaseUrl), ...env })
+  return startForked('floor', 'payments/floor.ts', { ...environment(databaseUrl), ...env })
 }
 
 export function startProvider(): Promise<Subject> {
@@ -97,14 +103,6 @@ export function startProvider(): Promise<Subject> {
 /** With a large young generation: its short-lived strings would otherwise take the cores from what is measured. */
 export function startCustomers(): Promise<Subject> {
   return startForked('customers', 'payments/customers.ts', { PATH: process.env.PATH }, ['--max-semi-space-size=32'])
-}
-
-export function startNoDatabase(databaseUrl: string): Promise<Subject> {
-  return startForked('no database', 'no-database.ts', environment(databaseUrl))
-}
-
-export function startStaticPage(databaseUrl: string, pages: string): Promise<Subject> {
-  return startForked('static page', 'static-page.ts', { ...environment(databaseUrl), PAGES: pages })
 }
 
 /** A process that sends deliveries. It does not listen. */

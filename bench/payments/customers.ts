@@ -1,21 +1,19 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { nowMs } from './clock.ts'
 import { HttpClient } from './http-client.ts'
+import type { Merchant } from './merchant.ts'
 import { readBody } from './read-body.ts'
-import { createLink, type Journey, type Link, type Shop, WAYS, type Way } from './ways.ts'
 
 /**
- * The merchant and the customers: a process of its own that pays as fast as it is answered, or at a steady rate. Each customer pays one
+ * The merchants and the customers: a process of its own that pays as fast as it is answered, or at a steady rate. Each customer pays one
  * payment after the other, and begins the next one when the webhook of the last has arrived here.
  */
 export interface CustomersOrder {
-  way: Way
   /** The origins of the server under test and of the provider. */
   server: string
   provider: string
-  account: string
-  headers: Record<string, string>
+  /** The customers are spread over them. */
+  merchants: Merchant[]
   customers: number
   /** Payments that begin in a second, at most. Absent: as many as are answered. */
   perSecond?: number | undefined
@@ -24,16 +22,15 @@ export interface CustomersOrder {
   measureMs: number
 }
 
-/** Before an order to pay by page: so many links are created, which its customers then open. */
-export type LinksOrder = CustomersOrder & { createLinks: number }
-
 export interface CustomersResult {
-  /** Those whose webhook arrived while it was measured. */
-  journeys: Journey[]
+  /** Payments whose webhook arrived while it was measured. */
+  measured: number
   seconds: number
+  p50Ms: number
+  p99Ms: number
   /** All of them, with those of the warm-up. */
   paid: number
-  /** Requests that were answered with 503 and repeated. */
+  /** Payments that an overloaded service refused to start. */
   refused: number
 }
 
@@ -43,30 +40,34 @@ export type CustomersReport =
   | { kind: 'done'; result: CustomersResult }
   | { kind: 'failed'; reason: string }
 
+/** A payment, from the first request until its webhook arrived. */
+interface Journey {
+  begunAt: number
+  toldAt: number
+}
+
+const AMOUNT = 1_250_000
 const LEAST_PAYMENTS = 10
-const MERCHANTS = 64
 const PHASE_WITHIN_MS = 60_000
+const PAUSE_MS = 50
 
 /** Resolves with the time when the webhook of a payment arrived, by its reference. */
 const waiting = new Map<string, (at: number) => void>()
 let payments = 0
-/** Created, and not opened yet. */
-const links: Link[] = []
 
-const merchant = createServer((message, response) => {
-  const at = nowMs()
+const webhooks = createServer((message, response) => {
+  const at = performance.now()
   readBody(message).then((text) => {
     response.end()
     const { type, data } = JSON.parse(text)
     if (type === 'payment.successful') waiting.get(data.payment.reference)?.(at)
   }, console.error)
 })
-merchant.keepAliveTimeout = 60_000
+webhooks.keepAliveTimeout = 60_000
 
 async function run(order: CustomersOrder): Promise<CustomersResult> {
-  const { way, customers, warmUpMs, measureMs } = order
-  let refused = 0
-  const shop = openShop(order, () => refused++)
+  const { merchants, customers, warmUpMs, measureMs } = order
+  const shop = new Shop(order)
   const journeys: Journey[] = []
   let isOver = false
   let onPaid = () => {}
@@ -74,14 +75,15 @@ async function run(order: CustomersOrder): Promise<CustomersResult> {
   /** One payment begins after the other. A customer who was late does not hurry. */
   const turn = async () => {
     if (!order.perSecond) return
-    nextAt = Math.max(nowMs(), nextAt + 1_000 / order.perSecond)
-    await sleep(Math.max(0, nextAt - nowMs()))
+    nextAt = Math.max(performance.now(), nextAt + 1_000 / order.perSecond)
+    await sleep(Math.max(0, nextAt - performance.now()))
   }
-  const customer = async () => {
+  const customer = async (_: unknown, index: number) => {
     while (!isOver) {
       await turn()
-      const journey = await payOnce(shop, way)
+      const journey = await shop.payOnce(merchants[index % merchants.length] as Merchant)
       if (journey) journeys.push(journey)
+      else await sleep(PAUSE_MS)
       onPaid()
     }
   }
@@ -95,50 +97,69 @@ async function run(order: CustomersOrder): Promise<CustomersResult> {
   }
   // Until each customer has paid about once: they begin together, and drift apart from then on.
   await phase(warmUpMs, customers)
-  const from = nowMs()
+  const from = performance.now()
   report({ kind: 'warm' })
   await phase(measureMs, Math.max(LEAST_PAYMENTS, 2 * customers))
-  const to = nowMs()
+  const to = performance.now()
   report({ kind: 'measured' })
   isOver = true
   await inTime(all)
-  closeShop(shop)
-  links.length = 0 // of this server; the next order may be for another
-  const isMeasured = ({ marks: { told = 0 } }: Journey) => told >= from && told < to
-  return { journeys: journeys.filter(isMeasured), seconds: (to - from) / 1_000, paid: journeys.length, refused }
-}
-
-async function createLinks(order: LinksOrder): Promise<CustomersResult> {
-  let refused = 0
-  const shop = openShop(order, () => refused++)
-  const merchant = async () => {
-    while (links.length < order.createLinks) links.push(await createLink(shop, newReference()))
+  shop.close()
+  const times = journeys
+    .filter(({ toldAt }) => toldAt >= from && toldAt < to)
+    .map(({ begunAt, toldAt }) => toldAt - begunAt)
+    .sort((a, b) => a - b)
+  const at = (share: number) => times[Math.floor(times.length * share)] ?? Number.NaN
+  return {
+    ...{ measured: times.length, seconds: (to - from) / 1_000, p50Ms: at(0.5), p99Ms: at(0.99) },
+    ...{ paid: journeys.length, refused: shop.refused },
   }
-  await inTime(Promise.all(Array.from({ length: MERCHANTS }, merchant)))
-  closeShop(shop)
-  return { journeys: [], seconds: 0, paid: 0, refused }
 }
 
-function openShop({ account, headers, server, provider }: CustomersOrder, onRefused: () => void): Shop {
-  const clients = { server: new HttpClient(server), provider: new HttpClient(provider) }
-  return { account, headers, ...clients, webhook: `http://127.0.0.1:${port}/webhooks`, onRefused }
-}
+class Shop {
+  refused = 0
+  readonly #server: HttpClient
+  readonly #provider: HttpClient
 
-function closeShop({ server, provider }: Shop): void {
-  server.close()
-  provider.close()
-}
+  constructor({ server, provider }: CustomersOrder) {
+    this.#server = new HttpClient(server)
+    this.#provider = new HttpClient(provider)
+  }
 
-const newReference = () => `B${process.pid}-${++payments}`
+  close(): void {
+    this.#server.close()
+    this.#provider.close()
+  }
 
-async function payOnce(shop: Shop, way: Way): Promise<Journey | undefined> {
-  const link = way === 'page' ? links.pop() : undefined
-  const reference = link?.reference ?? newReference()
-  const told = new Promise<number>((resolve) => waiting.set(reference, resolve))
-  const journey = await WAYS[way](shop, reference, link)
-  if (journey) journey.marks.told = await told
-  waiting.delete(reference)
-  return journey
+  /** The floor answers the same requests. Undefined: an overloaded service refused, and the customer gave up. */
+  async payOnce({ headers }: Merchant): Promise<Journey | undefined> {
+    const reference = `B${process.pid}-${++payments}`
+    const told = new Promise<number>((resolve) => waiting.set(reference, resolve))
+    const begunAt = performance.now()
+    const order = {
+      ...{ reference, amount: AMOUNT, provider: 'paystack', webhook: `http://127.0.0.1:${port}/webhooks` },
+      // Each payment has a customer of its own: the saved card of a known one would be charged at once.
+      user: { email: `${reference.toLowerCase()}@example.com`, name: 'Ada' },
+    }
+    const { status, body } = await this.#server.request({
+      ...{ method: 'POST', path: '/payments/v1/payments/initialize', body: JSON.stringify(order) },
+      headers: { ...headers, 'content-type': 'application/json' },
+    })
+    const text = body.toString('latin1') // the fastest to decode; these answers are ASCII
+    if (status !== 200) {
+      waiting.delete(reference)
+      if (!text.includes('"retryable":true')) throw new Error(`initialize was answered with ${status}: ${text}`)
+      this.refused++
+      return undefined
+    }
+    // The customer presses the button of the provider's page.
+    const link = new URL(JSON.parse(text).data.data.link)
+    const paid = await this.#provider.request({ method: 'POST', path: link.pathname })
+    if (paid.status !== 302) throw new Error(`the provider answered with ${paid.status}: ${paid.body}`)
+    const toldAt = await told
+    waiting.delete(reference)
+    return { begunAt, toldAt }
+  }
 }
 
 /** A lost webhook must end the run. */
@@ -159,13 +180,12 @@ function report(message: CustomersReport): void {
 }
 
 let port = 0
-merchant.listen({ host: '127.0.0.1', port: 0, backlog: 4_096 }, () => {
-  port = (merchant.address() as AddressInfo).port
+webhooks.listen({ host: '127.0.0.1', port: 0, backlog: 4_096 }, () => {
+  port = (webhooks.address() as AddressInfo).port
   process.send?.({ port })
 })
-process.on('message', (order: CustomersOrder | LinksOrder) => {
-  const done = 'createLinks' in order ? createLinks(order) : run(order)
-  done.then(
+process.on('message', (order: CustomersOrder) => {
+  run(order).then(
     (result) => report({ kind: 'done', result }),
     (error: Error) => report({ kind: 'failed', reason: error.message }),
   )

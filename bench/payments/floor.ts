@@ -2,18 +2,18 @@ import { randomUUID } from 'node:crypto'
 import { Agent, createServer, request as httpRequest, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import pg from 'pg'
-import { PROVIDER_SETTINGS } from './provider-account.ts'
+import { settingsOf } from './merchant.ts'
 import { readBody } from './read-body.ts'
 
 /**
- * The floor of whole payments: what a careful engineer would write first, on a bare `node:http` server. Two inserts and commit, provider
- * call, one update, notice insert, provider check, one settling transaction of seven statements, POST of the webhook, one update. No
- * framework, no credentials, no validation, no signatures, no retries, no log. It has tables of its own, so that the floor stays the
- * same when the schema of the service changes.
+ * The floor: what a careful engineer would write first, on a bare `node:http` server. A create is one committed insert. A whole payment is two
+ * inserts and commit, provider call, one update, notice insert, provider check, one settling transaction of seven statements, POST of the
+ * webhook, one update. No framework, no credentials, no validation, no signatures, no retries, no log. It has tables of its own, so that the
+ * floor stays the same when the schema of the service changes.
  */
 const SCHEMA = `
   create table payments (id uuid primary key, reference text not null unique, amount bigint not null, currency text not null,
-    email text not null, webhook_url text not null, status text not null default 'pending', created_at timestamptz not null default now(),
+    email text not null, webhook_url text, status text not null default 'pending', created_at timestamptz not null default now(),
     completed_at timestamptz);
   create table attempts (id uuid primary key, payment_id uuid not null references payments, reference text not null unique,
     status text not null default 'pending', link text, created_at timestamptz not null default now());
@@ -31,8 +31,11 @@ const SCHEMA = `
 const { DATABASE_URL, FLOOR_CONNECTIONS, PROVIDER_URL = '' } = process.env
 // Connections stay open while other servers are measured, as those of the service do.
 const pool = new pg.Pool({ connectionString: DATABASE_URL, max: Number(FLOOR_CONNECTIONS), idleTimeoutMillis: 600_000 })
+const { secretKey } = settingsOf('floor')
 const agent = new Agent({ keepAlive: true })
 let baseUrl = ''
+
+const CREATE = '/payments/v1/checkouts'
 
 const server = createServer((message, response) => {
   readBody(message)
@@ -40,7 +43,10 @@ const server = createServer((message, response) => {
     .then((data) => {
       const text = JSON.stringify({ data })
       response
-        .writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) })
+        .writeHead(message.url === CREATE ? 201 : 200, {
+          'content-type': 'application/json',
+          'content-length': Buffer.byteLength(text),
+        })
         .end(text)
     })
     .catch((error: Error) => response.writeHead(500).end(error.message))
@@ -50,7 +56,17 @@ const server = createServer((message, response) => {
 type Json = any
 
 async function answer({ url = '' }: IncomingMessage, body: Json): Promise<unknown> {
+  if (url === CREATE) return create(body)
   return url === '/notices' ? receiveNotice(body) : initialize(body)
+}
+
+const INSERT_PAYMENT =
+  'insert into payments (id, reference, amount, currency, email, webhook_url) values ($1, $2, $3, $4, $5, $6)'
+
+async function create({ amount, user, webhook }: Json) {
+  const [id, reference] = [randomUUID(), randomUUID()]
+  await run(INSERT_PAYMENT, [id, reference, amount, 'NGN', user.email, webhook])
+  return { reference, amount, payment: { id, url: `${baseUrl}/pay/${id}` } }
 }
 
 async function initialize({ reference, amount, user, webhook }: Json) {
@@ -58,10 +74,7 @@ async function initialize({ reference, amount, user, webhook }: Json) {
   const attemptId = randomUUID()
   const order = `${reference}-1`
   await transaction(async (query) => {
-    await query(
-      'insert into payments (id, reference, amount, currency, email, webhook_url) values ($1, $2, $3, $4, $5, $6)',
-      [paymentId, reference, amount, 'NGN', user.email, webhook],
-    )
+    await query(INSERT_PAYMENT, [paymentId, reference, amount, 'NGN', user.email, webhook])
     await query('insert into attempts (id, payment_id, reference) values ($1, $2, $3)', [attemptId, paymentId, order])
   })
   const start = { email: user.email, amount, currency: 'NGN', reference: order, callback_url: `${baseUrl}/return` }
@@ -134,7 +147,7 @@ async function transaction<Result>(work: (query: Query) => Promise<Result>): Pro
 }
 
 async function callProvider(method: string, path: string, body?: object): Promise<Json> {
-  const headers = { authorization: `Bearer ${PROVIDER_SETTINGS.secretKey}` }
+  const headers = { authorization: `Bearer ${secretKey}` }
   return JSON.parse(await send(method, PROVIDER_URL + path, headers, body && JSON.stringify(body)))
 }
 

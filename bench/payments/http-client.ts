@@ -117,7 +117,7 @@ class Connection {
 }
 
 /** Undefined if there is none. The servers here write names in lower case. */
-export function headerOf(head: string, name: string): string | undefined {
+function headerOf(head: string, name: string): string | undefined {
   const start = `\r\n${name}: `
   const from = head.indexOf(start)
   if (from === -1) return undefined

@@ -79,7 +79,7 @@ export const GATES: readonly Gate[] = [
   {
     name: 'growth',
     proves: 'speed with many payments, disk per payment, retention under load',
-    ...{ runs: ['bench/filled/main.ts'], needs: 'dev', takes: '20 min' },
+    ...{ runs: ['bench/growth/main.ts'], needs: 'dev', takes: '20 min' },
   },
   {
     name: 'scale',

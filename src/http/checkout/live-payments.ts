@@ -44,7 +44,7 @@ interface Followed {
 }
 
 const HEARTBEAT_MS = 25_000 // proxies close connections that are silent for 30 or 60 s
-const MAX_STREAMS = 10_000 // 7 KB each (npm run bench), and half of MAX_CONNECTIONS
+const MAX_STREAMS = 10_000 // 7 KB each, measured, and half of MAX_CONNECTIONS
 const MAX_UNREAD_BYTES = 64 * 1024
 const RETRY_AFTER_MS = 1_000
 const RETRY_AFTER_SECONDS = 30

@@ -1,5 +1,5 @@
 import type { BenchDatabase } from '../bench-database.ts'
-import { preload } from '../payments/preload.ts'
+import { preload } from './preload.ts'
 
 /** Bytes of a table for each payment, with its indexes. */
 export interface TableSize {
@@ -21,7 +21,7 @@ export async function fill(database: BenchDatabase, url: string, payments: numbe
      on conflict (place) do update set folded_to = excluded.folded_to`,
   )
   const before = await readSizes(database, url)
-  await preload(database, url, payments, { isWhole: true })
+  await preload(database, url, payments)
   const after = await readSizes(database, url)
   return [...after]
     .map(([table, bytes]) => ({ table, bytes: (bytes - (before.get(table) ?? 0)) / payments }))

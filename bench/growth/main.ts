@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util'
 import { startBenchDatabase } from '../bench-database.ts'
-import { waitForQuiet } from '../machine-load.ts'
+import { print, say, wholeNumber } from '../command-line.ts'
+import { watchMachine } from '../machine-load.ts'
 import { Gauge } from '../measure.ts'
 import { PaymentsGauge } from '../payments/measure.ts'
-import { openManilla } from '../payments/run.ts'
-import { reportMachine } from '../report.ts'
+import { openManilla } from '../payments/scenarios.ts'
 import { startCustomers, startProvider, stopAll } from '../subjects.ts'
 import { type Comparison, compare } from './compare.ts'
 import { fill, type TableSize } from './fill.ts'
@@ -39,14 +39,14 @@ async function main(): Promise<boolean> {
     return true
   }
   const payments = wholeNumber('payments', values.payments)
-  const load = await waitForQuiet()
+  const reportMachine = await watchMachine()
   const startedAt = performance.now()
-  const database = await startBenchDatabase()
+  const database = await startBenchDatabase({ countsStatements: true })
   try {
     const [provider, customers] = [await startProvider(), await startCustomers()]
-    const empty = await openManilla(database, provider, 'growth_empty')
-    const filled = await openManilla(database, provider, 'growth_filled')
-    const gauges = { creates: new Gauge(database.pid), payments: new PaymentsGauge(database, provider, customers) }
+    const empty = await openManilla({ database, provider }, 'growth_empty')
+    const filled = await openManilla({ database, provider }, 'growth_filled')
+    const gauges = { creates: new Gauge(database.pid), payments: new PaymentsGauge(database.pid, provider, customers) }
     for (const scenario of [empty, filled])
       await gauges.payments.measure(scenario, 4, { warmUpMs: 500, measureMs: 500 })
     // Its jobs would read whole tables while the indexes are gone.
@@ -60,7 +60,7 @@ async function main(): Promise<boolean> {
     const minutes = wholeNumber('minutes', values.minutes)
     const kept = await keepUp(database, gauges.payments, filled, { payments, minutes })
     print('## Retention\n', reportKept(kept))
-    print(reportMachine(database, performance.now() - startedAt, load))
+    print(reportMachine(database))
     return comparisons.every(({ loss }) => loss <= MAX_LOSS) && kept.isMet
   } finally {
     await stopAll()
@@ -98,20 +98,6 @@ function reportKept(kept: KeptUp): string {
     `the longest statement took PostgreSQL ${kept.longestMs.toFixed(0)} ms; ${kept.endedBatches} were ended by their timeout`,
     `the oldest payment that was left had been due for ${overdueSeconds.toFixed(0)} s: ${kept.isMet ? 'PASS' : 'FAIL'}`,
   ].join('\n')
-}
-
-function wholeNumber(option: string, text: string): number {
-  if (!/^\d{1,8}$/.test(text) || Number(text) < 1) throw new Error(`--${option} is a number from 1`)
-  return Number(text)
-}
-
-/** The result goes to stdout, the progress to stderr. */
-function say(line: string): void {
-  process.stderr.write(`${line}\n`)
-}
-
-function print(...paragraphs: string[]): void {
-  process.stdout.write(`\n${paragraphs.join('\n')}\n`)
 }
 
 process.exitCode = (await main()) ? 0 : 1

@@ -1,11 +1,11 @@
 import type { BenchDatabase } from '../bench-database.ts'
+import { CREATE } from '../creates.ts'
 import type { Errand } from '../load.ts'
 import type { Duration, Gauge } from '../measure.ts'
 import type { PaymentsGauge, Scenario } from '../payments/measure.ts'
-import { cancelLaterChecks } from '../payments/run.ts'
 import { type Sink, startSink } from '../sink.ts'
 import { median } from '../statistics.ts'
-import { CREDENTIAL } from '../subjects.ts'
+import { CREDENTIAL, headersOf } from '../subjects.ts'
 
 export interface Comparison {
   name: string
@@ -31,7 +31,7 @@ const DESTINATIONS = 8
 const LIST: Errand = {
   method: 'GET',
   paths: ['/payments/v1/payments?limit=20'],
-  headers: { 'client-id': CREDENTIAL.clientId, 'client-secret': CREDENTIAL.clientSecret },
+  headers: headersOf(CREDENTIAL),
   body: '',
   status: 200,
 }
@@ -47,7 +47,7 @@ export async function compare(
   const sink = await startSink(DESTINATIONS)
   // Payments before lists: the newest ones are then alike in both databases.
   const measures: Record<string, (scenario: Scenario, duration: Duration) => Promise<number>> = {
-    creates: async ({ server }, duration) => (await creates.measure(server, CONNECTIONS, duration)).rate,
+    creates: async ({ server }, duration) => (await creates.measure(server, CONNECTIONS, duration, CREATE)).rate,
     'whole payments': async (scenario, duration) => (await payments.measure(scenario, CUSTOMERS, duration)).rate,
     // Fewer clients than for creates: a list is asked for now and then.
     lists: async ({ server }, duration) => (await creates.measure(server, CUSTOMERS, duration, LIST)).rate,
@@ -60,7 +60,6 @@ export async function compare(
     // Without it, PostgreSQL uses plans for empty tables until its next automatic ANALYZE.
     await database.ask(empty.databaseUrl, 'analyze')
     for (let round = 0; round < rounds; round++) {
-      for (const scenario of [empty, filled]) await cancelLaterChecks(database, scenario.databaseUrl)
       await database.checkpoint()
       for (const { name, pairs } of results) {
         const measure = measures[name] as (typeof measures)[string]

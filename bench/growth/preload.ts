@@ -1,14 +1,14 @@
 import type { BenchDatabase } from '../bench-database.ts'
 
 /**
- * Fills a database with copies of one payment that the service itself has taken, so that only a few columns are named here: ids and
- * references, which differ, and large texts, which would only fill the disk. All times are moved to the past, one payment every 100 ms.
+ * Fills a database with copies of one payment that the service itself has taken, with all its texts, so that only the columns that differ are
+ * named here: ids and references. All times are moved to the past, one payment every 100 ms.
  */
 export async function preload(
   database: BenchDatabase,
   url: string,
   payments: number,
-  { first = 1, ago = EVERY_100_MS, isWhole = false, isClosed = false, keepsIndexes = false }: PreloadOptions = {},
+  { first = 1, ago = EVERY_100_MS, isClosed = false, keepsIndexes = false }: PreloadOptions = {},
 ): Promise<void> {
   const [original] = await database.ask<{ id: string; at: Date; told: number }>(
     url,
@@ -23,7 +23,6 @@ export async function preload(
   const { at, told } = original
   const replaced: Record<string, string> = {
     ...replacements(at, told),
-    ...(isWhole ? {} : EMPTY_TEXTS),
     ...(isClosed ? NOTHING_DUE : {}),
   }
   const copy = async (table: string, rows: string) => {
@@ -64,8 +63,6 @@ export interface PreloadOptions {
   first?: number
   /** How long before the original, which was made at that time, copy n was made, as SQL. */
   ago?: (original: Date, payments: number) => string
-  /** With all texts, as they need disk in service. */
-  isWhole?: boolean
   /** Nothing is left to do for them. */
   isClosed?: boolean
   /** For few copies in a large table. */
@@ -75,11 +72,6 @@ export interface PreloadOptions {
 const EVERY_100_MS = (_original: Date, payments: number) =>
   `(${payments} - n) * interval '100 milliseconds' + interval '1 hour'`
 
-const EMPTY_TEXTS = {
-  'notices.body': `''`,
-  'events.data': `'{}'`,
-  'events.body': `case when t.body is not null then '{}' end`,
-}
 const NOTHING_DUE = { next_check_at: 'null', reconcile_at: 'null', reconcile_until: 'null' }
 
 /** All but those of constraints. Returns the statements that make them again. */

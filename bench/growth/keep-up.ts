@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchDatabase } from '../bench-database.ts'
-import { originOf, type PaymentsGauge, type Scenario } from '../payments/measure.ts'
-import { preload } from '../payments/preload.ts'
+import type { PaymentsGauge, Scenario } from '../payments/measure.ts'
+import { originOf } from '../subjects.ts'
+import { preload } from './preload.ts'
 
 export interface KeptUp {
   minutes: number
@@ -50,7 +51,7 @@ export async function keepUp(
   const firstOldAt = Date.now() + leadSeconds(minutes) * 1_000
   const first = payments + 1
   await preload(database, scenario.databaseUrl, due, {
-    ...{ first, isWhole: true, isClosed: true, keepsIndexes: true },
+    ...{ first, isClosed: true, keepsIndexes: true },
     ago: (original) => {
       const firstAt = firstOldAt - RETENTION_DAYS * 86_400_000
       const ms = original.getTime() - firstAt
