@@ -72,7 +72,7 @@ export const CONTENTS: { heading: string; pages: Entry[] }[] = [
       { name: 'operations/metrics', label: 'Metrics', summary: 'Prometheus, alerts and a Grafana dashboard' },
       { name: 'operations/traces', label: 'Traces', summary: 'From your request to your webhook, with OpenTelemetry' },
       { name: 'operations/incidents', label: 'Incidents', summary: 'What to do for each alert' },
-      { name: 'performance', label: 'Performance', summary: 'What was measured, and how to measure it yourself' },
+      { name: 'performance', label: 'Performance', summary: 'What is measured, the targets, and how to compare' },
       { name: 'proof', label: 'Proof', summary: 'What was tested at release size, and what was not' },
     ],
   },
