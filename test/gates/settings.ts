@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 
+const ROOT = join(import.meta.dirname, '../..')
+
 /**
  * Of the real program on an empty database. The same keys for all copies, so that each can decrypt what another sealed.
  */
@@ -14,6 +16,7 @@ export function serviceSettings(databaseUrl: string, folder: string) {
     RATE_LIMIT: 'off',
     WEBHOOK_ALLOW_PRIVATE: 'sandbox',
     LOG_LEVEL: 'error',
+    NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node'), // as `npm start` sets it
   }
 }
 

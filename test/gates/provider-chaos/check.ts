@@ -7,7 +7,7 @@ import type { Entry } from '../../fakes/fake-provider.ts'
 import type { Heard } from '../../support/listener.ts'
 import { minus } from '../report.ts'
 import type { PlayedProvider, Told } from './customers.ts'
-import { compareLists, comparePayment, countBy, readRecords } from './records.ts'
+import { compareLists, comparePayment, countBy, type Ordered, readRecords } from './records.ts'
 
 /** The records of both sides and their differences. */
 export interface Comparison {
@@ -95,8 +95,7 @@ export async function compare(
       ...compareEntries('refund', sentBack, givenBack),
       ...attempts.filter(({ status }) => status === 'processing').map((each) => `${each.reference}: still processing`),
       ...attempts
-        // Surplus whose ids the provider did not issue is not refunded without a person.
-        .filter(({ needs_review }) => needs_review && !needs_review.startsWith('surplus: '))
+        .filter((attempt) => attempt.needs_review && !isForPerson(attempt, fake, orders))
         .map((each) => `${each.reference} (${each.status}): needs a person: ${each.needs_review}`),
       ...refunds.filter((refund) => !lacksAccount(refund, fake)).flatMap((refund) => compareRefund(refund, refunds)),
       ...records.flatMap((each) => comparePayment(each, orders)),
@@ -116,6 +115,18 @@ export async function compare(
 /** Most customers who start to pay must succeed in the end. */
 const enough = (payments: { status: string }[]) =>
   payments.filter(({ status }) => status === 'successful').length > payments.length / 3
+
+/** Surplus whose ids the provider did not issue is not refunded without a person, nor is a wrong amount accepted. */
+function isForPerson(
+  { needs_review, order_reference }: AttemptRow,
+  { takesWrongAmounts = false }: PlayedProvider,
+  orders: Map<string, Ordered>,
+): boolean {
+  if (needs_review?.startsWith('surplus: ')) return true
+  const order = orders.get(order_reference)
+  const isWrong = order !== undefined && order.amount > 0 && order.amount !== order.requested
+  return takesWrongAmounts && isWrong && (needs_review?.startsWith('amount_mismatch: ') ?? false)
+}
 
 /** Compares by id: nothing twice, nothing missing, nothing unknown to the other side. */
 function compareEntries(what: string, ours: Entry[], theirs: Entry[]): string[] {

@@ -17,6 +17,8 @@ export interface PlayedProvider
     'provider' | 'price' | 'customer' | 'refundAtProvider' | 'disputeAtProvider' | 'closeDispute'
   > {
   savedCards: Partial<FakeProvider['savedCards']>
+  /** A charge may be of another amount than it was asked for. */
+  takesWrongAmounts?: boolean
   ledger(): ReturnType<FakeProvider['ledger']> | Promise<ReturnType<FakeProvider['ledger']>>
   /** What a customer does on its page. Absent: the page takes a form with the button. */
   press?(order: string, button: Button, random: Random): Promise<void>

@@ -23,6 +23,7 @@ export class Sandbox implements PlayedProvider {
   readonly provider = gateway
   readonly price = { amount: 1_250_000, currency: 'NGN', country: 'NG' }
   readonly savedCards = {}
+  readonly takesWrongAmounts = true
   readonly customer: PlayedProvider['customer']
   readonly #shop: Shop
   readonly #database: Database
