@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { analyzeYoungTables } from '../database/analyze-young.ts'
 import { valueRewrapper } from '../keys/rewrap-values.ts'
 import { deleteExpired } from '../members/session-store.ts'
 import { jobFailures, providerCallWaits } from '../metrics/instruments.ts'
@@ -53,6 +54,7 @@ export function startWorker(deps: PaymentDeps, others: Job[] = []): Worker {
     },
     { name: 'fold rollups', everyMs: 5_000, run: () => foldRollups(deps) },
     { name: 'sum up days', everyMs: HOUR_MS, run: () => sumUpDays(deps) },
+    { name: 'analyze young tables', everyMs: 2_000, run: () => analyzeYoungTables(deps.database).then(() => false) },
     {
       name: 'delete expired sessions and links',
       everyMs: HOUR_MS,
