@@ -61,12 +61,12 @@ export async function forgetOldLeases(
   const rows = await db.rows<Destination>(freshSql`
     with page as (
       select place, destination from delivery_leases
-       where (place, destination) > (${place}::smallint, ${destination}) and place <= ${ALL_PLACES.last}
-       order by place, destination limit ${limit}
+       where (destination, place) > (${destination}, ${place}::smallint) and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
+       order by destination, place limit ${limit}
     ), gone as (
       delete from delivery_leases l using page s
        where l.place = s.place and l.destination = s.destination and l.owned_until < now() - interval '1 hour'
     )
-    select place, destination from page order by place, destination`)
+    select place, destination from page order by destination, place`)
   return rows.length === limit ? rows.at(-1) : undefined
 }

@@ -20,16 +20,16 @@ export async function readDeliveryQueue(db: Queries, maxCounted: number): Promis
     db.row<{ waiting: number }>(sql`
       select count(*) as waiting from (
         select place from deliveries where state = 'waiting' and place between ${first} and ${last}
-         order by place, destination, due_at limit ${maxCounted + 1}) d`),
+         order by destination, due_at limit ${maxCounted + 1}) d`),
     db.row<{ oldest: Date | null }>(sql`
       with recursive heads as (
-        (select 1 as number, place, destination, due_at from deliveries
-          where state = 'waiting' and place between ${first} and ${last} order by place, destination, due_at limit 1)
+        (select 1 as number, destination, due_at from deliveries
+          where state = 'waiting' and place between ${first} and ${last} order by destination, due_at limit 1)
         union all
-        select h.number + 1, n.place, n.destination, n.due_at from heads h cross join lateral (
-          select d.place, d.destination, d.due_at from deliveries d
-           where d.state = 'waiting' and (d.place, d.destination) > (h.place, h.destination)
-           order by d.place, d.destination, d.due_at limit 1) n
+        select h.number + 1, n.destination, n.due_at from heads h cross join lateral (
+          select d.destination, d.due_at from deliveries d
+           where d.state = 'waiting' and d.destination > h.destination and d.place between ${first} and ${last}
+           order by d.destination, d.due_at limit 1) n
          where h.number < ${MAX_DESTINATIONS})
       select min(due_at) as oldest from heads where due_at <= now()`),
     db.row<{ workers: number }>(sql`select count(*) as workers from delivery_workers where alive_until > now()`),

@@ -37,17 +37,17 @@ export async function scheduleMissedRetries(
   after: Destination | undefined,
   limit: number,
 ): Promise<Destination | undefined> {
-  const { place, destination } = after ?? { place: ALL_PLACES.first, destination: '' }
+  const { first, last } = ALL_PLACES
   const rows = await db.rows<Destination>(sql`
     with recursive hops (place, destination) as (
       (select d.place, d.destination from deliveries d
-        where d.state = 'waiting' and (d.place, d.destination) > (${place}::smallint, ${destination}) and d.place <= ${ALL_PLACES.last}
-        order by d.place, d.destination limit 1)
+        where d.state = 'waiting' and d.destination > ${after?.destination ?? ''} and d.place between ${first} and ${last}
+        order by d.destination, d.due_at limit 1)
       union all
       select n.place, n.destination from hops h
         cross join lateral (select d.place, d.destination from deliveries d
-                             where d.state = 'waiting' and (d.place, d.destination) > (h.place, h.destination) and d.place <= ${ALL_PLACES.last}
-                             order by d.place, d.destination limit 1) n
+                             where d.state = 'waiting' and d.destination > h.destination and d.place between ${first} and ${last}
+                             order by d.destination, d.due_at limit 1) n
     ), page as (
       select place, destination from hops limit ${limit}
     ), missed as (
@@ -58,7 +58,7 @@ export async function scheduleMissedRetries(
        where d.tries > d.tries_before and d.due_at < now() - interval '1 minute'
       on conflict (place, destination) do update set next_due_at = excluded.next_due_at where r.next_due_at > now()
     )
-    select place, destination from page order by place, destination`)
+    select place, destination from page order by destination`)
   return rows.length === limit ? rows.at(-1) : undefined
 }
 

@@ -2,6 +2,7 @@ import { readConfig } from '../../config/config.ts'
 import type { PaymentId } from '../../kernel/ids.ts'
 import { beginsWithDay } from '../../kernel/time-zone.ts'
 import { audit as examine } from '../../payments/state/audit.ts'
+import type { Payment } from '../../payments/state/payment.ts'
 import { recordsAfter } from '../../payments/store/audit-records.ts'
 import { listAuditScopes } from '../../payments/store/provider-audit.ts'
 import { auditRollups } from '../../payments/upkeep/audit-rollups.ts'
@@ -49,13 +50,13 @@ async function auditRecords(options: Options): Promise<void> {
   let payments = 0
   const { rollups, differences } = await withDatabase(async ({ database, clock }) => {
     if (options.on('rebuild-rollups')) await rebuildRollups({ database, clock })
-    let last: PaymentId | undefined
+    let last: Payment | undefined
     for (;;) {
       const page = await database.transaction((tx) => recordsAfter(tx, last, PAGE))
       for (const records of page) {
-        const { id, reference } = records.state.payment
+        last = records.state.payment
+        const { id, reference } = last
         for (const finding of examine(records)) findings.push({ payment: id, reference, finding })
-        last = id
       }
       payments += page.length
       if (page.length < PAGE) return auditRollups(database)

@@ -4,6 +4,7 @@ import type { EventType } from '../../events/event.ts'
 import { idOf, type PaymentId, uuidOf } from '../../kernel/ids.ts'
 import { groupByPlace, type Place } from '../../kernel/place.ts'
 import type { Records } from '../state/audit.ts'
+import type { Payment } from '../state/payment.ts'
 import type { PaymentState } from '../state/payment-state.ts'
 import { withAttempts } from './payment-states.ts'
 import { pageOfPayments } from './payments.ts'
@@ -26,15 +27,15 @@ interface DisputeRow {
   refund_id: string | null
 }
 
-/** The records of the payments after `last`, by place, then oldest first (keyset pagination). */
-export async function recordsAfter(db: Transaction, last: PaymentId | undefined, limit: number): Promise<Records[]> {
+/** The records of the payments after `last`, merchant by merchant, oldest first (keyset pagination). */
+export async function recordsAfter(db: Transaction, last: Payment | undefined, limit: number): Promise<Records[]> {
   // One snapshot for all statements, because payments change during the audit.
   await db.rows(sql`set transaction isolation level repeatable read, read only`)
-  const states = await withAttempts(db, await pageOfPayments(db, last, limit))
-  const records: Records[] = []
-  for (const [place, group] of groupByPlace(states, ({ payment }) => payment.place))
-    records.push(...(await recordsOf(db, place, group)))
-  return records
+  const page = await pageOfPayments(db, last, limit)
+  const records = new Map<PaymentId, Records>()
+  for (const [place, group] of groupByPlace(await withAttempts(db, page), ({ payment }) => payment.place))
+    for (const each of await recordsOf(db, place, group)) records.set(each.state.payment.id, each)
+  return page.map(({ id }) => records.get(id) as Records)
 }
 
 async function recordsOf(db: Transaction, place: Place, states: PaymentState[]): Promise<Records[]> {

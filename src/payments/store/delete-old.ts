@@ -11,12 +11,9 @@ import { HOLDS_OPEN_MONEY, IS_LATE_AND_OPEN } from './transfers.ts'
 export async function deleteOldProviderCalls(db: Queries, before: Date, limit: number): Promise<Date[]> {
   const rows = await db.rows<{ at: Date }>(freshSql`
     with old as materialized (
-      select o.place, o.id from generate_series(${ALL_PLACES.first}::integer, ${ALL_PLACES.last}::integer) as s (place)
-       cross join lateral (
-         select c.place, c.id from provider_calls c
-          where c.place = s.place::smallint and c.attempt_id < ${firstUuidAt(before)}::uuid and c.at < ${before}
-          order by c.attempt_id limit ${limit}) o
-       limit ${limit}
+      select place, id from provider_calls
+       where place between ${ALL_PLACES.first} and ${ALL_PLACES.last} and attempt_id < ${firstUuidAt(before)}::uuid and at < ${before}
+       order by attempt_id limit ${limit}
     )
     delete from provider_calls c using old where c.place = old.place and c.id = old.id returning c.at`)
   return rows.map(({ at }) => at)

@@ -165,10 +165,11 @@ export async function findProvidersWithNotices(
   providers: string[],
 ): Promise<string[]> {
   const rows = await db.rows<{ provider: string }>(sql`
-    -- Not with "exists": PostgreSQL would read all notices of the merchant.
+    -- Not with "exists", and in the order of the unique index: PostgreSQL would read all notices of the merchant.
     select p.provider from unnest(${providers}::text[]) as p (provider)
      cross join lateral (select from notices n
-                          where n.place = ${place} and n.merchant_id = ${uuidOf(merchantId)} and n.mode = ${mode} and n.provider = p.provider limit 1) n`)
+                          where n.place = ${place} and n.merchant_id = ${uuidOf(merchantId)} and n.mode = ${mode} and n.provider = p.provider
+                          order by n.digest limit 1) n`)
   return rows.map(({ provider }) => provider)
 }
 

@@ -232,12 +232,16 @@ export async function findPayments(db: Queries, place: Place, ids: readonly Paym
   return rows.map((row) => paymentOf(row))
 }
 
-/** All payments of all merchants, by place, then oldest first (keyset pagination), for the operator's audit. */
-export async function pageOfPayments(db: Queries, last: PaymentId | undefined, limit: number): Promise<Payment[]> {
-  const [place, after] = last ? [placeOf(last), uuidOf(last)] : [-1, LAST_UUID]
+/** All payments of all merchants, merchant by merchant, oldest first (keyset pagination), for the operator's audit. */
+export async function pageOfPayments(db: Queries, last: Payment | undefined, limit: number): Promise<Payment[]> {
+  const first = firstUuidAt(new Date(0))
+  const [merchant, mode, place, id] = last
+    ? [uuidOf(last.merchantId), last.mode, last.place, uuidOf(last.id)]
+    : [first, '', 0, first]
   const rows = await db.rows<PaymentRow>(sql`
     select ${PAYMENT_COLUMNS} from payments p
-     where (place, id) > (${place}::smallint, ${after}::uuid) order by place, id limit ${limit}`)
+     where place between ${ALL_PLACES.first} and ${ALL_PLACES.last} and (merchant_id, mode, place, id) > (${merchant}::uuid, ${mode}, ${place}::smallint, ${id}::uuid)
+     order by merchant_id, mode, place, id limit ${limit}`)
   return rows.map((row) => paymentOf(row))
 }
 

@@ -45,15 +45,22 @@ export const FIRST_UUID = firstUuidAt(new Date(0))
 /** Rows of each table in a stretch: a statement of about 50 ms. */
 const STRETCH = 2_000
 
+/** The condition of the index `events_to_sum_up`, of an event `n`, as in FACTS. */
+const IS_SUMMED_UP = new Fixed(`n.type in ('payment.successful', 'payment.cancelled', 'payment.expired',
+                                           'attempt.started', 'attempt.successful', 'attempt.failed', 'attempt.abandoned')`)
+
 /**
  * The facts in a stretch, one row each. They are made of columns that never change, so that the audit gets the same sums again. The limit
  * is above every stretch; with it PostgreSQL looks up each payment and attempt, and does not read the whole tables. Expects `stretch`.
  */
 export const FACTS = new Fixed(`
     select p.merchant_id, p.mode, p.created_at as at, p.currency, 'payment.created' as fact, '' as provider, '' as channel, '' as detail, p.amount
-      from (select n.merchant_id, n.mode, n.created_at, n.currency, n.amount from payments n
-             where n.place = (select place from stretch) and n.id > (select after from stretch) and n.id <= (select until from stretch)
+      from merchants m cross join (values ('sandbox'), ('live')) as modes (mode) cross join lateral (
+            select n.merchant_id, n.mode, n.created_at, n.currency, n.amount from payments n
+             where n.place = (select place from stretch) and n.merchant_id = m.id and n.mode = modes.mode
+               and n.id > (select after from stretch) and n.id <= (select until from stretch)
              order by n.id limit 10000) p
+     where m.place = (select place from stretch)
     union all
     select e.merchant_id, e.mode, e.occurred_at, p.currency, e.type, coalesce(a.provider, ''), coalesce(a.channel, ''),
            case e.type
@@ -65,12 +72,13 @@ export const FACTS = new Fixed(`
            end,
            case e.type when 'payment.successful' then p.amount else 0 end
       from (select n.place, n.merchant_id, n.mode, n.payment_id, n.type, n.occurred_at, n.data from events n
-             where n.place = (select place from stretch) and n.id > (select after from stretch) and n.id <= (select until from stretch)
+             where n.place = (select place from stretch)
+               and n.type in ('payment.successful', 'payment.cancelled', 'payment.expired',
+                              'attempt.started', 'attempt.successful', 'attempt.failed', 'attempt.abandoned')
+               and n.id > (select after from stretch) and n.id <= (select until from stretch)
              order by n.id limit 10000) e
       join payments p on p.place = e.place and p.id = e.payment_id
-      left join attempts a on a.place = e.place and a.reference = e.data->'attempt'->>'reference'
-     where e.type in ('payment.successful', 'payment.cancelled', 'payment.expired',
-                      'attempt.started', 'attempt.successful', 'attempt.failed', 'attempt.abandoned')`)
+      left join attempts a on a.place = e.place and a.reference = e.data->'attempt'->>'reference'`)
 
 /** For each place with new payments or events up to `until`: all that is new, up to its last row. It may be more than a stretch. */
 export async function findUnfolded(
@@ -79,23 +87,37 @@ export async function findUnfolded(
   { first, last }: PlaceRange = ALL_PLACES,
 ): Promise<Stretch[]> {
   return db.rows<Stretch>(sql`
-    select m.place, m.after, greatest(l.event, l.payment) as until
-      from (select d.place, coalesce(c.folded_to, ${FIRST_UUID}::uuid) as after
-              from (select distinct place from merchants where place between ${first} and ${last}) d
-              left join rollup_cursors c on c.place = d.place) m
-     cross join lateral (
-       select (select id from events where place = m.place and id > m.after and id <= ${until}::uuid order by id desc limit 1) as event,
-              (select id from payments where place = m.place and id > m.after and id <= ${until}::uuid order by id desc limit 1) as payment
-     ) l
-     where l.event is not null or l.payment is not null`)
+    with owners as (
+      select m.id, modes.mode, m.place, coalesce(c.folded_to, ${FIRST_UUID}::uuid) as after
+        from merchants m cross join (values ('sandbox'), ('live')) as modes (mode) left join rollup_cursors c on c.place = m.place
+       where m.place between ${first} and ${last}
+    ), places as (
+      select o.place, o.after, (array_agg(p.id order by p.id desc nulls last))[1] as payment
+        from owners o left join lateral (
+          select n.id from payments n
+           where n.place = o.place and n.merchant_id = o.id and n.mode = o.mode and n.id > o.after and n.id <= ${until}::uuid
+           order by n.id desc limit 1) p on true
+       group by o.place, o.after
+    )
+    select d.place, d.after, greatest(e.id, d.payment) as until
+      from places d left join lateral (
+        select n.id from events n where n.place = d.place and ${IS_SUMMED_UP} and n.id > d.after and n.id <= ${until}::uuid
+         order by n.id desc limit 1) e on true
+     where e.id is not null or d.payment is not null`)
 }
 
 /** The end of the stretch after `after`: at most `until`, and limited in rows. */
 export async function endOfStretch(db: Queries, { place, after, until }: Stretch): Promise<string> {
   const row = await db.row<{ until: string }>(sql`
     select least(${until}::uuid,
-                 (select id from events where place = ${place} and id > ${after}::uuid and id <= ${until}::uuid order by id offset ${STRETCH - 1} limit 1),
-                 (select id from payments where place = ${place} and id > ${after}::uuid and id <= ${until}::uuid order by id offset ${STRETCH - 1} limit 1)
+                 (select n.id from events n
+                   where n.place = ${place} and ${IS_SUMMED_UP} and n.id > ${after}::uuid and n.id <= ${until}::uuid
+                   order by n.id offset ${STRETCH - 1} limit 1),
+                 (select p.id from merchants m cross join (values ('sandbox'), ('live')) as modes (mode) cross join lateral (
+                    select n.id from payments n
+                     where n.place = ${place} and n.merchant_id = m.id and n.mode = modes.mode and n.id > ${after}::uuid and n.id <= ${until}::uuid
+                     order by n.id limit ${STRETCH}) p
+                   where m.place = ${place} order by p.id offset ${STRETCH - 1} limit 1)
            ) as until`)
   return row?.until ?? until
 }
@@ -229,7 +251,14 @@ export async function isBehind(db: Queries, place: Place, recent: Date): Promise
     with start as (
       select coalesce((select folded_to from rollup_cursors where place = ${place}), ${FIRST_UUID}::uuid) as id
     )
-    select exists (select from payments where place = ${place} and id > (select id from start) and id < ${until}::uuid order by id limit 1)
-        or exists (select from events where place = ${place} and id > (select id from start) and id < ${until}::uuid order by id limit 1) as behind`)
+    select exists (select from merchants m cross join (values ('sandbox'), ('live')) as modes (mode) cross join lateral (
+                     select from payments n
+                      where n.place = ${place} and n.merchant_id = m.id and n.mode = modes.mode
+                        and n.id > (select id from start) and n.id < ${until}::uuid
+                      order by n.id limit 1) p
+                    where m.place = ${place})
+        or exists (select from events n
+                    where n.place = ${place} and ${IS_SUMMED_UP} and n.id > (select id from start) and n.id < ${until}::uuid
+                    order by n.id limit 1) as behind`)
   return row?.behind ?? false
 }
