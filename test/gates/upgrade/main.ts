@@ -1,6 +1,6 @@
-// `npm run gate -- upgrade`: the last released tag and this commit on one database, under load. Each process is
-// replaced in turn, to the new version and back to the old one; no request may fail, and every payment must be paid
-// once.
+// `npm run gate -- upgrade`: an old version and the working tree on one database, under load. Each process is replaced in turn, to the new
+// version and back to the old one; no request may fail, and every payment must be paid once. The old version is the last released tag, and
+// before there is one the commit that will be the first release. If that is this commit, the test shows that a restart loses nothing.
 // --from <commit>: another old version, for example one without the newest migration.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdir, readFile, symlink } from 'node:fs/promises'
@@ -13,6 +13,7 @@ import { withServer } from '../server.ts'
 import { UpgradeLoad } from './load.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
+const FIRST_MIGRATION = 'migrations/0001_schema.sql'
 const CLIENTS = 4
 /** Between two replacements. */
 const PAYMENTS_BETWEEN = 20
@@ -21,9 +22,21 @@ function oldCommit(): string {
   const { values } = parseArgs({ options: { from: { type: 'string' } } })
   if (values.from) return values.from
   const { status, stdout } = spawnSync('git', ['describe', '--tags', '--abbrev=0'], { cwd: ROOT, encoding: 'utf8' })
-  if (status !== 0)
-    throw new Error('There is no released tag yet. Name an older commit: npm run gate -- upgrade --from <commit>')
-  return stdout.trim()
+  return status === 0 ? stdout.trim() : firstRelease()
+}
+
+/** The first commit with the first migration as it is now: databases of older ones cannot be upgraded. No later migration may be there. */
+function firstRelease(): string {
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim()
+  if (git('status', '--porcelain', '--', FIRST_MIGRATION))
+    throw new Error(`Commit the change of ${FIRST_MIGRATION} first.`)
+  const commit = git('log', '-1', '--format=%h', '--', FIRST_MIGRATION)
+  const migrations = git('ls-tree', '--name-only', commit, 'migrations/')
+  if (migrations !== FIRST_MIGRATION)
+    throw new Error(
+      `${commit} changes ${FIRST_MIGRATION} beside later migrations. Name an old version with --from <commit>.`,
+    )
+  return commit
 }
 
 /** The old version in a folder of its own, with its own dependencies if they differ. */
@@ -86,7 +99,7 @@ async function upgrade(commit: string, folder: string, databaseUrl: string): Pro
        group by payment_id having count(*) > 1`)
     await database.close()
     const { count, failures } = load
-    process.stdout.write(`${count} payments from ${commit} to this commit and back: ${failures.length} failures\n`)
+    process.stdout.write(`${count} payments from ${commit} to the working tree and back: ${failures.length} failures\n`)
     for (const failure of failures.slice(0, 10)) process.stdout.write(`  ${failure}\n`)
     if (doubled.length > 0) process.stdout.write(`${doubled.length} payments succeeded twice\n`)
     return failures.length === 0 && doubled.length === 0
