@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
-import { newId, type PaymentId, type SavedCardId, uuidOf } from '../../src/kernel/ids.ts'
-import type { Problem } from '../../src/kernel/problem.ts'
-import type { PaymentDeps } from '../../src/payments/deps.ts'
+import { type PaymentId, type SavedCardId, uuidOf } from '../../src/kernel/ids.ts'
 import { cancelPayment } from '../../src/payments/settle/cancel-payment.ts'
 import { checkDueAttempts } from '../../src/payments/settle/check-attempts.ts'
 import { expirePayments } from '../../src/payments/settle/expire-payments.ts'
@@ -14,46 +11,28 @@ import type { PaymentState } from '../../src/payments/state/payment-state.ts'
 import { makeChecksDue } from '../../src/payments/store/attempts.ts'
 import { listCardsToPayWith } from '../../src/payments/store/saved-cards.ts'
 import { startBetween } from '../support/between.ts'
-import { submitById } from '../support/by-id.ts'
+import { codeOf, lastOf, linkOf, newEmail, newKey, press, statusesOf, userOf } from '../support/page-presses.ts'
 import { eventually, type Shop, startPaying } from '../support/paying.ts'
 import { letPass, recordsOf } from '../support/payment-records.ts'
-import { isPaid } from '../support/sandbox-payments.ts'
+import { AMOUNT, isPaid } from '../support/sandbox-payments.ts'
 import { CARD } from '../support/simulator.ts'
 
 const service = await startPaying()
 const { database, parts, masterKey } = service
 const shop = await service.addShop()
-const AMOUNT = 1_250_000
 const BANK = 'virtual-bank-account'
-
-const newKey = () => randomBytes(8).toString('hex')
-const newEmail = () => `ada.${newKey()}@example.com`
-
-/** Customers who are signed in with the shop: only their saved cards are for the page. */
-const userOf = (email: string) => ({ email, id: email.toLowerCase() })
 
 async function open(at: Shop, email = newEmail(), changes: Record<string, unknown> = {}): Promise<PaymentId> {
   const body = { amount: AMOUNT, country: 'NG', user: userOf(email), ...changes }
   return (await at.call('POST', '/payments/v1/checkouts', body)).body.data.id
 }
 
-/** A press on our page, with a key of its own unless the test says which. */
-const press = (through: PaymentDeps, id: PaymentId, wish: Partial<PageChoice>): Promise<PaymentState> =>
-  submitById(through, id, { channel: 'card', key: newKey(), ...wish })
-
-const codeOf = (pressed: Promise<unknown>): Promise<string> =>
-  pressed.then(
-    () => 'nothing thrown',
-    (error: Problem) => error.code,
-  )
-
-const lastOf = ({ attempts }: PaymentState) => attempts.at(-1) as Attempt
 /** Without the version, which a notice raises at any time. */
 const partsOf = ({ payment: { version: _, ...payment }, attempts }: PaymentState) => ({ payment, attempts })
-const statusesOf = ({ payment, attempts }: PaymentState) => [payment.status, ...attempts.map(({ status }) => status)]
-const linkOf = ({ instructions }: Attempt) => (instructions && 'link' in instructions ? instructions.link : undefined)
+
 const numberOf = ({ instructions }: Attempt) =>
   instructions?.kind === 'account' ? instructions.accountNumber : undefined
+
 const textAt = async (link: string | undefined) => (await fetch(String(link))).text()
 
 const charge = async (at: Shop, { providerReference }: Attempt, how: Record<string, unknown>) =>
@@ -185,20 +164,6 @@ test('one form sent ten times by two processes makes one attempt and one provide
   }
 })
 
-test('ten tabs that submit a saved card at once make one charge', async () => {
-  const email = newEmail()
-  const { id: card } = await saveCard(shop, email)
-  const id = await open(shop, email)
-  const other = await startPaying({ database, masterKey })
-  const records = await Promise.all(
-    Array.from({ length: 10 }, (_, index) => press(index % 2 ? other.parts : parts, id, { card })),
-  )
-  for (const { attempts } of records) assert.equal(attempts.length, 1)
-  const { status, amountPaid, attempts } = await shop.payment(id)
-  assert.deepEqual([status, amountPaid, attempts.length], ['successful', AMOUNT, 1])
-  assert.equal((await recordsOf(database, { id })).receipts.length, 1)
-})
-
 test('while the provider has not answered, every form gets the current payment state', async (t) => {
   const between = await watched(t)
   const id = await open(between.shop)
@@ -213,143 +178,6 @@ test('while the provider has not answered, every form gets the current payment s
   const state = await press(between.parts, id, { key })
   assert.deepEqual(meanwhile, Array(4).fill(['pending', 'processing']), 'money may be moving: no other try is let in')
   assert.deepEqual(statusesOf(state), ['pending', 'pending'])
-})
-
-test('a saved card is charged at once', async (t) => {
-  const between = await watched(t)
-  const email = newEmail()
-  const { id: card } = await saveCard(between.shop, email)
-  const id = await open(between.shop, email.toUpperCase())
-  const before = between.asked.length
-  const [key, wish] = [newKey(), { card }]
-  const state = await press(between.parts, id, { ...wish, key })
-  assert.deepEqual(statusesOf(state), ['successful', 'successful'])
-  assert.equal(state.payment.amountPaid, AMOUNT)
-  const asked = between.asked.slice(before).map(({ method, path }) => `${method} ${path}`)
-  assert.deepEqual(asked, ['POST /sandbox/gateway/v1/charges'])
-  assert.deepEqual(partsOf(await press(between.parts, id, { ...wish, key })), partsOf(state))
-  assert.deepEqual(partsOf(await press(between.parts, id, wish)), partsOf(state))
-  assert.equal(between.asked.length, before + 1, 'and once')
-  const { eventTypes } = await recordsOf(database, { id })
-  assert.deepEqual(eventTypes, ['attempt.started', 'attempt.successful', 'payment.successful'])
-  assert.equal((await cardsOf(between.shop, email)).length, 1, 'and is kept')
-})
-
-test('a saved card whose bank wants a code: a link for that step, which is the answer for this card alone', async () => {
-  const email = newEmail()
-  const { id: card } = await saveCard(shop, email, { card: CARD.asksForCode, otp: '123456' })
-  const id = await open(shop, email)
-  const state = await press(parts, id, { card })
-  const attempt = lastOf(state)
-  assert.deepEqual(statusesOf(state), ['pending', 'pending'])
-  assert.deepEqual(attempt.instructions, { kind: 'step', link: linkOf(attempt), savedCard: card })
-  assert.deepEqual(attempt.instructionsExpireAt, state.payment.expiresAt)
-  assert.match(await textAt(linkOf(attempt)), /Verve ending 6666[\s\S]*one-time-code/)
-  assert.deepEqual(partsOf(await press(parts, id, { card })), partsOf(state), 'the same again')
-
-  const other = await press(parts, id, { card: 'new' })
-  assert.equal(other.attempts.length, 2)
-  assert.match(await textAt(linkOf(lastOf(other))), /name="number"/, 'a new card is not asked for the old one’s code')
-  const seen = (await shop.payment(id)).attempts[0].instructions
-  assert.deepEqual(Object.keys(seen), ['link', 'expiresAt'])
-
-  assert.equal(await charge(shop, attempt, { otp: '123456' }), 'paid')
-  const paid = await eventually(() => shop.payment(id), isPaid)
-  assert.deepEqual(
-    paid.attempts.map(({ status }: Attempt) => status),
-    ['successful', 'abandoned'],
-  )
-})
-
-test('a new card means a page that offers no saved one; without a choice the last one is offered', async () => {
-  const email = newEmail()
-  const { id: card } = await saveCard(shop, email)
-  const id = await open(shop, email)
-  const offering = await press(parts, id, {})
-  assert.match(await textAt(linkOf(lastOf(offering))), /with Visa ending 4081/)
-  const plain = await press(parts, id, { card: 'new' })
-  assert.equal(plain.attempts.length, 2)
-  assert.match(await textAt(linkOf(lastOf(plain))), /name="number"/)
-  assert.deepEqual(partsOf(await press(parts, id, { card: 'new' })), partsOf(plain))
-  const charged = await press(parts, id, { card })
-  assert.deepEqual(statusesOf(charged), ['successful', 'abandoned', 'abandoned', 'successful'])
-})
-
-test('a saved card that is declined: the attempt says why, and its press makes nothing more; the next one is a new attempt', async (t) => {
-  const between = await watched(t)
-  const email = newEmail()
-  const { id: card, token } = await saveCard(between.shop, email, {}, 'insufficient_funds')
-  const id = await open(between.shop, email)
-  const key = newKey()
-  const state = await press(between.parts, id, { card, key })
-  assert.deepEqual(statusesOf(state), ['pending', 'failed'])
-  assert.equal(lastOf(state).failure?.code, 'insufficient_funds')
-  const before = between.asked.length
-  for (const wish of [{ card }, { card: 'new' }, { channel: BANK }, { newAccount: true }] as Partial<PageChoice>[]) {
-    assert.deepEqual(partsOf(await press(between.parts, id, { ...wish, key })), partsOf(state))
-  }
-  assert.equal(between.asked.length, before)
-
-  await database.rows(sql`update gateway_cards set behaviour = 'pays' where token = ${token}`)
-  assert.deepEqual(statusesOf(await press(between.parts, id, { card })), ['successful', 'failed', 'successful'])
-  await recordsOf(database, { id })
-})
-
-test('a saved card whose charge is unknown: processing, no other attempt, resolved by a check', async (t) => {
-  const between = await watched(t)
-  const email = newEmail()
-  const { id: card } = await saveCard(between.shop, email, {}, 'stays_silent')
-  const id = await open(between.shop, email)
-  const key = newKey()
-  between.isSilent = true
-  const state = await press(between.parts, id, { card, key })
-  assert.deepEqual(statusesOf(state), ['pending', 'processing'])
-  assert.ok(lastOf(state).checks.nextAt, 'it is watched')
-  const before = between.asked.length
-  assert.deepEqual(partsOf(await press(between.parts, id, { card, key })), partsOf(state))
-  assert.deepEqual(partsOf(await press(between.parts, id, { card })), partsOf(state))
-  assert.equal(await codeOf(cancelPayment(parts, id)), 'attempt_in_progress')
-  assert.equal(between.asked.length, before)
-
-  const { merchantUuid } = between.shop
-  // The provider's own silence of 8 s ends.
-  await eventually(
-    () =>
-      database.rows(sql`
-        update gateway_transactions set settles_at = least(settles_at, now())
-         where merchant_id = ${merchantUuid} and settles_at is not null returning id`),
-    (charged) => charged.length === 1,
-  )
-  await makeChecksDue(database, id)
-  await checkDueAttempts(parts, 1_000)
-  const { status, amountPaid, attempts } = await between.shop.payment(id)
-  assert.deepEqual([status, amountPaid, attempts.length], ['successful', AMOUNT, 1])
-})
-
-test('a saved card that the provider has forgotten: nothing is charged, the attempt says so, and the card is gone', async () => {
-  const email = newEmail()
-  const { id: card, token } = await saveCard(shop, email)
-  await database.rows(sql`update gateway_payments set kept_card = null where kept_card = ${token}`)
-  await database.rows(sql`delete from gateway_cards where token = ${token}`)
-  const id = await open(shop, email)
-  const state = await press(parts, id, { card })
-  assert.deepEqual(statusesOf(state), ['pending', 'failed'])
-  assert.equal(lastOf(state).failure?.code, 'invalid_token')
-  assert.deepEqual(await cardsOf(shop, email), [])
-  assert.equal(await codeOf(press(parts, id, { card })), 'not_found')
-  assert.deepEqual(statusesOf(await press(parts, id, { card: 'new' })), ['pending', 'failed', 'pending'])
-})
-
-test('a card of another customer, shop or provider is no card, and nothing is begun', async () => {
-  const [email, other] = [newEmail(), await service.addShop('Another Shop')]
-  const { id: card } = await saveCard(shop, email)
-  const payments = [await open(shop), await open(other, email)]
-  for (const id of payments) assert.equal(await codeOf(press(parts, id, { card })), 'not_found')
-  const id = await open(shop, email)
-  assert.equal(await codeOf(press(parts, id, { card: newId('card', new Date(), shop.place) })), 'not_found')
-  await database.rows(sql`update saved_cards set provider = 'elsewhere' where email = ${email}`)
-  assert.equal(await codeOf(press(parts, id, { card })), 'not_found')
-  for (const each of [...payments, id]) assert.deepEqual((await recordsOf(database, { id: each })).eventTypes, [])
 })
 
 test('an unreachable provider: a failed attempt is stored, and the next form tries again', async (t) => {
@@ -435,29 +263,6 @@ test('too many attempts, an unsupported amount and a missing integration are thr
   await database.rows(sql`update integrations set enabled = false where merchant_id = ${uuidOf(closing.merchantId)}`)
   assert.equal(await codeOf(press(parts, dear, {})), 'no_integration_available')
   assert.deepEqual((await recordsOf(database, { id: dear })).eventTypes, [])
-})
-
-test('the page offers the cards of this customer at this provider that are not expired, the last used first, five at most', async () => {
-  const email = newEmail()
-  const { id } = await saveCard(shop, email)
-  const now = new Date()
-  const [year, month] = [now.getUTCFullYear(), now.getUTCMonth() + 1]
-  const copy = (last4: string, expiryYear: number, expiryMonth: number, daysAgo: number, provider = 'gateway') =>
-    database.rows(sql`
-      insert into saved_cards (place, id, merchant_id, mode, provider, user_id, email, brand, last4, expiry_month, expiry_year, sealed_token, used_at)
-      select place, gen_random_uuid(), merchant_id, mode, ${provider}, user_id, email, brand, ${last4}, ${expiryMonth}, ${expiryYear}, sealed_token,
-             now() - ${daysAgo}::integer * interval '1 day'
-        from saved_cards where email = ${email} and last4 = '4081'`)
-  await copy('0001', year, month, 2)
-  await copy('0002', year - 1, 12, 1)
-  await copy('0003', year + 9, 1, 3)
-  await copy('0004', year + 9, 1, 1, 'elsewhere')
-  const shown = async () => (await cardsOf(shop, email.toUpperCase())).map(({ last4 }) => last4)
-  assert.deepEqual(await shown(), ['4081', '0001', '0003'])
-  for (const daysAgo of [4, 5, 6]) await copy(`000${daysAgo}`, year + 1, 1, daysAgo)
-  assert.deepEqual(await shown(), ['4081', '0001', '0003', '0004', '0005'])
-  assert.equal((await cardsOf(shop, email))[0]?.id, id)
-  assert.deepEqual(await cardsOf(await service.addShop(), email), [])
 })
 
 test('F4: a form whose key has U+0000 or half of a character starts nothing and is no error of ours', async () => {

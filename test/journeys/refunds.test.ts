@@ -295,54 +295,6 @@ test('parts that came through two attempts go back one by one: too much at once 
   )
 })
 
-test('A1: the same refund twice under one key is made once, and answered alike; without a key two are meant by allowDuplicate', async () => {
-  const { reference, id, order } = await paid(shop)
-  const key = { 'idempotency-key': 'refund-once' }
-  const first = await refund(shop, reference, { amount: 1_000 }, key)
-  const second = await refund(shop, id, { amount: 1_000 }, key)
-  assert.deepEqual([first.status, second.status], [201, 201])
-  assert.deepEqual(second.body, first.body)
-  assert.deepEqual(
-    [first.headers['idempotent-replayed'], second.headers['idempotent-replayed']],
-    [undefined, 'true'],
-    'by whatever name the payment is called',
-  )
-  const other = await refund(shop, reference, { amount: 2_000 }, key)
-  assert.deepEqual([other.status, other.body.code], [422, 'idempotency_key_reused'])
-  assert.equal((await ledger(shop, order)).refunded, 1_000)
-
-  for (let times = 0; times < 2; times++)
-    assert.equal((await refund(shop, reference, { amount: 1_000, allowDuplicate: true })).status, 201)
-  assert.equal((await shop.payment(reference)).amountRefunded, 3_000)
-  const { reference: elsewhere } = await paid(shop)
-  const fresh = await refund(shop, elsewhere, { amount: 1_000 }, key)
-  assert.notEqual(fresh.body.data.id, first.body.data.id, 'a key is of one payment')
-})
-
-test('A3: ten concurrent refunds with one key make one; early repeats get 409', async () => {
-  const { reference, order } = await paid(shop)
-  const key = { 'idempotency-key': 'all-at-once' }
-  const all = await Promise.all(Array.from({ length: 10 }, () => refund(shop, reference, { amount: 1_000 }, key)))
-  for (const { status, body } of all) assert.ok(status === 201 || body.code === 'idempotency_in_progress', body.code)
-  assert.equal(new Set(all.filter(({ status }) => status === 201).map(({ body }) => body.data.id)).size, 1)
-  assert.equal((await ledger(shop, order)).refunded, 1_000)
-})
-
-test('A5: a refund whose call died before it was answered is found again by its key, and not made twice', async () => {
-  const { reference, order } = await paid(shop)
-  const key = { 'idempotency-key': 'died' }
-  const first = await refund(shop, reference, { amount: 1_000 }, key)
-  // As the process leaves it that dies between the refund and the answer; and a minute passes.
-  await database.rows(sql`
-    update idempotent_calls set answer = null, running_until = now() - interval '1 second',
-           created_at = created_at - interval '1 minute'
-     where merchant_id = ${shop.merchantUuid} and key = 'died'`)
-  const again = await refund(shop, reference, { amount: 1_000 }, key)
-  assert.deepEqual([again.status, again.body.data.id], [201, first.body.data.id])
-  assert.equal((await shop.payment(reference)).amountRefunded, 1_000)
-  assert.equal((await ledger(shop, order)).refunded, 1_000)
-})
-
 test('the audit log has one entry for each refund, with its actor', async () => {
   const { reference } = await paid(shop)
   const { id } = (await refund(shop, reference, { amount: 1_000 })).body.data
