@@ -7,7 +7,6 @@ import Fastify from 'fastify'
 import pg from 'pg'
 import { pino } from 'pino'
 import { connect, type Database } from '../../src/database/database.ts'
-import { listen } from '../../src/database/listen.ts'
 import { sql } from '../../src/database/sql.ts'
 import { PAYMENTS_CHANNEL } from '../../src/events/event-store.ts'
 import { livePayments } from '../../src/http/checkout/live-payments.ts'
@@ -31,8 +30,10 @@ interface Made {
 }
 
 const checkout = async (): Promise<Made> => (await shop.call('POST', '/payments/v1/checkouts', CHECKOUT)).body.data
+
 const cancel = ({ reference }: Made, by: Shop['call'] = shop.call) =>
   by('POST', `/payments/v1/payments/${reference}/cancel`)
+
 const follow = ({ id }: Made, at = baseUrl) => openEventStream(`${at}/pay/${id}/live`)
 const versions = (stream: EventStream) => stream.messages().map(({ v }) => v)
 const UNKNOWN = 'chk_8e1Ch41XiYF5uu1qJFodMjwf'
@@ -381,56 +382,4 @@ test('the metrics count the open streams', async () => {
   const { url } = await startOther()
   await follow(await checkout(), url)
   assert.match((await request(`${url}/metrics`, 'GET')).body, /^manilla_live_streams 1$/m)
-})
-
-test('one LISTEN connection serves several channels and reports possibly missed notifications to each', async () => {
-  const heard: string[] = []
-  const note = (name: string) => ({
-    heard: (payload: string) => void heard.push(`${name} ${payload}`),
-    missed: () => void heard.push(`${name} missed`),
-  })
-  const listening = listen(databaseUrl, { some_channel: note('some'), 'Another One': note('another') })
-  after(() => listening.stop())
-  await eventually(
-    async () => heard.length,
-    (count) => count === 2,
-  )
-  await database.rows(
-    sql`select pg_notify('some_channel', 'a'), pg_notify('Another One', 'b'), pg_notify('third', 'c')`,
-  )
-  await eventually(
-    async () => heard.length,
-    (count) => count >= 4,
-  )
-  assert.deepEqual(heard, ['some missed', 'another missed', 'some a', 'another b'])
-})
-
-test('a process does not hear its own notifications again', async () => {
-  const heard: string[] = []
-  let listening = 0
-  const note = (name: string) => ({
-    heard: (payload: string) => void heard.push(`${name} ${payload}`),
-    missed: () => void listening++,
-  })
-  const direct = connect({ url: databaseUrl, poolWaitMs: 10_000 }) // through a pooler it does, which does no harm
-  const own = listen(databaseUrl, { some_channel: note('own') }, direct.isOwnBackend)
-  const other = listen(databaseUrl, { some_channel: note('other') })
-  after(() => Promise.all([own.stop(), other.stop()]))
-  const stranger = connect({ url: databaseUrl, poolWaitMs: 10_000 })
-  after(() => Promise.all([direct.close(), stranger.close()]))
-  await eventually(
-    async () => listening,
-    (count) => count === 2,
-  )
-  direct.notify('some_channel', 'from this process')
-  await eventually(
-    async () => heard,
-    () => heard.includes('other from this process'),
-  )
-  stranger.notify('some_channel', 'from another process')
-  await eventually(
-    async () => heard,
-    () => heard.includes('own from another process'),
-  )
-  assert.ok(!heard.includes('own from this process'))
 })
