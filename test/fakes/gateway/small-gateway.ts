@@ -1,0 +1,246 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import type { TestContext } from 'node:test'
+import { gateway } from '../../../src/providers/gateway/adapter.ts'
+import type { RawNotice } from '../../../src/providers/provider.ts'
+import type { NoticeKind, Rig } from '../../../test/fakes/conformance.ts'
+import { type Asked, httpTo, type Said, startUpstream } from '../../../test/fakes/upstream.ts'
+
+export const SECRET_KEY = 'gsk_0190a1b2c3d47e5f8a9b0c1d2e3f4a5b_0123456789abcdef0123456789abcdef01234567'
+
+export const PUBLIC_KEY = 'gpk_0190a1b2c3d47e5f8a9b0c1d2e3f4a5b'
+
+export const CARD = { token: 'tok_paying', brand: 'Visa', last4: '4081', expiryMonth: 12, expiryYear: 2030 }
+
+export interface Payment {
+  asked: Record<string, unknown>
+  body: string
+  transactions: { id: string; kind: string; status: string; amount: unknown; [field: string]: unknown }[]
+  saved: boolean
+}
+
+/** The protocol, as small as it can be: payments in a map, and a customer who acts on them. */
+export function smallGateway() {
+  const payments = new Map<string, Payment>()
+  const refunds = new Map<string, { id: string; [field: string]: unknown }>()
+  const disputes: { of: string; id: string; amount: number; status: string; [field: string]: unknown }[] = []
+  let pageSize = 100
+  const asked: Asked[] = []
+  let [ids, namesHidden] = [0, false]
+
+  function add(payment: Payment, kind: string, status: string, amount: unknown, more: object = {}): string {
+    const id = `gtx_${++ids}`
+    const { currency } = payment.asked
+    payment.transactions.push({ id, kind, status, amount, currency, at: new Date().toISOString(), ...more })
+    return id
+  }
+  const fail = (payment: Payment, code: string) =>
+    add(payment, 'charge', 'failed', payment.asked.amount, { failure: { code, message: `No: ${code}.` } })
+
+  function recordOf({ asked, transactions, saved }: Payment) {
+    const { reference, channel = 'card', currency, expiresAt, amount: requested } = asked
+    const sum = (kinds: string[]) =>
+      transactions
+        .filter(({ kind, status }) => kinds.includes(kind) && status === 'paid')
+        .reduce((sum, { amount }) => sum + (amount as number), 0)
+    const [amount, refunded] = [sum(['charge', 'transfer']), sum(['refund', 'dispute'])]
+    const last = transactions.findLast(({ kind }) => kind === 'charge')?.status
+    const isPaid = amount > 0 && (channel === 'card' || amount >= (requested as number))
+    const status =
+      amount > 0 && amount === refunded ? 'refunded' : isPaid ? 'paid' : last === 'failed' ? 'failed' : 'pending'
+    const name = namesHidden ? undefined : 'Ada & Sons'
+    return {
+      ...{ reference, channel, status, requested, amount, refunded, currency, publicKey: PUBLIC_KEY, expiresAt },
+      ...(channel === 'card'
+        ? { link: `https://gateway.example/pay/${reference}` }
+        : { account: { name, number: '9912345678', bank: 'Sandbox Bank', expiresAt } }),
+      transactions,
+      ...(saved && amount > 0 && { savedCard: CARD }),
+    }
+  }
+
+  const ok = (data: object, status = 200): Said => ({ status, text: JSON.stringify({ data }) })
+  const refuse = (status: number, code: string): Said => ({
+    status,
+    text: JSON.stringify({ type: `urn:manilla:problem:${code}`, code, detail: `Refused: ${code}` }),
+  })
+
+  function open(body: string, charge: boolean): Said {
+    const asked = JSON.parse(body)
+    const existing = payments.get(asked.reference)
+    if (existing) return existing.body === body ? ok(recordOf(existing)) : refuse(409, 'duplicate_reference')
+    if (asked.savedCard && !asked.savedCard.startsWith('tok_')) return refuse(422, 'invalid_token')
+    const payment: Payment = { asked, body, transactions: [], saved: false }
+    payments.set(asked.reference, payment)
+    if (charge && asked.savedCard === 'tok_paying') add(payment, 'charge', 'paid', asked.amount)
+    if (charge && asked.savedCard === 'tok_declining') fail(payment, 'insufficient_funds')
+    return ok(recordOf(payment), charge ? 200 : 201)
+  }
+
+  function leftOf(payment: Payment): number {
+    const { amount, refunded } = recordOf(payment)
+    return amount - refunded
+  }
+
+  function refund(body: string): Said {
+    const { reference, payment: of, amount } = JSON.parse(body)
+    const payment = payments.get(of)
+    if (!payment) return refuse(404, 'not_found')
+    const earlier = refunds.get(reference)
+    if (earlier) return ok(earlier)
+    if (amount > leftOf(payment)) return refuse(422, 'refund_exceeds_payment')
+    const { currency } = recordOf(payment)
+    const given = { id: add(payment, 'refund', 'paid', amount), reference, payment: of, amount, currency }
+    refunds.set(reference, { ...given, status: 'successful' })
+    return ok({ ...given, status: 'successful' })
+  }
+
+  function returnsOf(payment: Payment) {
+    const { reference, currency } = payment.asked
+    const listed = payment.transactions
+      .filter(({ kind }) => kind === 'refund')
+      .map(({ id, amount, currency, at }) => {
+        const ours = [...refunds.entries()].find(([, refund]) => refund.id === id)?.[0] ?? null
+        return { id, reference: ours, amount, currency, at, status: 'successful' }
+      })
+    const own = disputes.filter(({ of }) => of === reference).map(({ of, ...dispute }) => ({ ...dispute, currency }))
+    return ok({ reference, refunds: listed, disputes: own })
+  }
+
+  function transactions(query: URLSearchParams): Said {
+    const [from, to] = [query.get('from') ?? '', query.get('to') ?? '']
+    const taken = [...payments.values()].flatMap((payment) =>
+      payment.transactions
+        .filter(({ kind, status }) => (kind === 'charge' || kind === 'transfer') && status === 'paid')
+        .filter(({ at }) => String(at) >= from && String(at) < to)
+        .map(({ id, amount, currency, at }) => {
+          const { reference, refunded } = recordOf(payment)
+          return { id, reference, amount, currency, at, refunded }
+        }),
+    )
+    const start = Number(query.get('cursor') ?? 0)
+    const end = start + Math.min(pageSize, Number(query.get('limit')))
+    return ok({ transactions: taken.slice(start, end), nextCursor: end < taken.length ? String(end) : null })
+  }
+
+  return {
+    asked,
+    payments,
+    refunds,
+    disputes,
+    leftOf,
+    limitPages: (size: number) => {
+      pageSize = size
+    },
+    add,
+    fail,
+    recordOf,
+    hideNames: () => {
+      namesHidden = true
+    },
+    speak(request: Asked): Said {
+      asked.push(request)
+      const { method, path, headers, body } = request
+      if (headers.authorization !== `Bearer ${SECRET_KEY}`) return refuse(401, 'unauthorized')
+      if (method === 'POST' && path === '/sandbox/gateway/v1/payments') return open(body, false)
+      if (method === 'POST' && path === '/sandbox/gateway/v1/charges') return open(body, true)
+      if (method === 'POST' && path === '/sandbox/gateway/v1/refunds') return refund(body)
+      const [, name = '', rest] = /^\/sandbox\/gateway\/v1\/payments\/([^/]+)(\/returns)?$/.exec(path) ?? []
+      if (path.startsWith('/sandbox/gateway/v1/transactions?'))
+        return transactions(new URLSearchParams(path.split('?')[1]))
+      const payment = payments.get(name)
+      if (method === 'GET' && payment && rest) return returnsOf(payment)
+      return method === 'GET' && payment ? ok(recordOf(payment)) : refuse(404, 'not_found')
+    },
+  }
+}
+
+export function sign(body: Buffer, at: Date, secretKey = SECRET_KEY): RawNotice {
+  const t = Math.floor(at.getTime() / 1000)
+  const v1 = createHmac('sha256', secretKey)
+    .update(Buffer.concat([Buffer.from(`${t}.`), body]))
+    .digest('hex')
+  return { headers: { 'gateway-signature': `t=${t},v1=${v1}` }, body, receivedAt: at }
+}
+
+export const TYPES: Partial<Record<NoticeKind, string>> = {
+  paid: 'payment.paid',
+  failed: 'payment.failed',
+  processing: 'payment.processing',
+  refund: 'refund.successful',
+  dispute: 'dispute.opened',
+}
+
+export async function setUp(t: TestContext) {
+  const server = smallGateway()
+  const upstream = await startUpstream(t, server.speak)
+  const settings = { secretKey: SECRET_KEY, publicKey: PUBLIC_KEY }
+  const baseURL = `${upstream.url}/sandbox/gateway`
+  const connection = gateway.connect({ mode: 'sandbox', settings, baseURL, http: httpTo(upstream) })
+  const find = (reference: string) => server.payments.get(reference) ?? assert.fail('there is such a payment')
+
+  const rig: Rig = {
+    provider: gateway,
+    baseURL,
+    settings,
+    connection,
+    upstream,
+    secrets: [SECRET_KEY],
+    price: { amount: 1_025_381, currency: 'NGN', country: 'NG' },
+    ordersMade: () => server.payments.size,
+    refundsMade: () => server.refunds.size,
+    customer: {
+      async payByCard(reference, { save }) {
+        const payment = find(reference)
+        payment.saved = save
+        server.add(payment, 'charge', 'paid', payment.asked.amount)
+      },
+      async failByCard(reference) {
+        server.fail(find(reference), 'card_declined')
+      },
+      async transfer(reference, amount) {
+        server.add(find(reference), 'transfer', 'paid', amount)
+      },
+    },
+    savedCards: {
+      paying: 'tok_paying',
+      declining: 'tok_declining',
+      unheardOf: 'nobody',
+      askingForAStep: 'tok_asking',
+    },
+    hideAccountNames: server.hideNames,
+    limitPages: server.limitPages,
+    async refundAtProvider(reference, amount) {
+      const left = server.leftOf(find(reference))
+      return amount > left ? undefined : server.add(find(reference), 'refund', 'paid', amount)
+    },
+    async disputeAtProvider(reference, { amount, reason }) {
+      const id = `gds_${server.disputes.length + 1}`
+      const openedAt = new Date().toISOString()
+      const respondBy = new Date(Date.now() + 86_400_000).toISOString()
+      server.disputes.push({ of: reference, id, amount, reason, status: 'open', openedAt, respondBy })
+      return id
+    },
+    async closeDispute(id, outcome) {
+      const dispute = server.disputes.find((each) => each.id === id) ?? assert.fail('there is such a dispute')
+      dispute.status = outcome
+      if (outcome === 'lost') server.add(find(dispute.of), 'dispute', 'paid', dispute.amount)
+    },
+    notices: {
+      sign,
+      signAsAnother: (body, at) => sign(body, at, SECRET_KEY.replace('gsk_0', 'gsk_1')),
+      covers: { body: true, time: true },
+      bodyOf(kind, reference) {
+        const type = TYPES[kind]
+        if (!type) return undefined
+        const given = find(reference).transactions.find((transaction) => transaction.kind === 'refund')
+        const refund = given && { id: given.id, amount: given.amount, currency: given.currency }
+        return noticeBody({ type, reference, data: server.recordOf(find(reference)), ...(refund && { refund }) })
+      },
+    },
+  }
+  return { ...rig, server, find }
+}
+
+export const noticeBody = (fields: object) =>
+  Buffer.from(JSON.stringify({ id: 'ntc_1', createdAt: new Date().toISOString(), ...fields }))
