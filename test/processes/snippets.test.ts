@@ -1,48 +1,33 @@
 import assert from 'node:assert/strict'
-import { execFile, spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
+import { execFile } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { integrationCommands } from '../../src/cli/commands/integration.ts'
 import { merchantBrand } from '../../src/cli/commands/merchant-brand.ts'
-import { gradeHandler } from '../../src/cli/grade-handler.ts'
 import { readConfig } from '../../src/config/config.ts'
-import { ANNOUNCED } from '../../src/events/event.ts'
 import { ensureDefaultSecret, findDefaultSecret } from '../../src/events/webhook-secret-store.ts'
 import { readWidgetToken } from '../../src/http/checkout/embed.ts'
 import { IntegrationRequest } from '../../src/http/contract/integration.ts'
 import { LinkRequest } from '../../src/http/contract/link.ts'
 import { findBranding } from '../../src/merchants/branding-store.ts'
 import { logoOf } from '../../src/merchants/logo.ts'
-import { webhookHttp } from '../../src/outbound/webhook-http.ts'
 import { TEST_CARDS } from '../../src/providers/gateway/simulator/cards.ts'
 import { FAULT_KINDS } from '../../src/providers/gateway/simulator/faults.ts'
 import { WIDGET_VERSION } from '../../web/build.ts'
 import { openBrowser } from '../support/browser.ts'
 import { createDatabase } from '../support/database.ts'
-import { startListener } from '../support/listener.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 import { PNG } from '../support/picture.ts'
 import { charge, isPaid } from '../support/sandbox-payments.ts'
+import type { Answer } from '../support/service.ts'
+import { blocksOf, CLIENT, ROOT, read, run, runTypeScript, startHandler } from '../support/snippets.ts'
 import { openWidgetShop } from '../support/widget-shop.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
-const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
 const pages = globSync(['*.md', 'docs/**/*.md', 'clients/*/README.md'], { cwd: ROOT })
-
-function run(script: string, env: Record<string, string>): Promise<string> {
-  return new Promise((resolve, reject) => {
-    execFile('sh', ['-euc', script], { env: { PATH: process.env.PATH, ...env } }, (error, out) =>
-      error ? reject(error) : resolve(out),
-    )
-  })
-}
 
 test('each curl of the README works as described', async () => {
   const { baseUrl, addShop } = await startPaying()
@@ -55,175 +40,6 @@ test('each curl of the README works as described', async () => {
   assert.deepEqual(Object.keys(made.data), ['id', 'url', 'shortURL', 'reference', 'amount'])
   assert.deepEqual([made.data.reference, made.data.amount], ['ORD-20931', 1_250_000])
   assert.equal(payment.data.id, made.data.id)
-})
-
-/** `@manilla/client` in the docs is the library of this repository. */
-const CLIENT = {
-  '@manilla/client': join(ROOT, 'clients/typescript/src/index.ts'),
-  '@manilla/client/webhooks': join(ROOT, 'clients/typescript/src/webhooks.ts'),
-}
-const withClient = (program: string) =>
-  Object.entries(CLIENT).reduce(
-    (text, [name, file]) => text.replaceAll(`'${name}'`, `'${pathToFileURL(file)}'`),
-    program,
-  )
-
-const runTypeScript = async (program: string, env: Record<string, string>) => {
-  const args = ['--input-type=module-typescript', '--eval', withClient(program)]
-  const { stdout } = await promisify(execFile)(process.execPath, args, { env: { PATH: process.env.PATH, ...env } })
-  return stdout
-}
-
-const blocksOf = (page: string, language: string) =>
-  [
-    ...read(page).matchAll(
-      new RegExp(`<!-- run by test/processes/snippets\\.test\\.ts -->\\n\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'),
-    ),
-  ].map((match) => match[1] as string)
-
-const hasPython = spawnSync('python3', ['--version']).status === 0
-
-/** Runs a program of the docs on a free port. */
-async function startHandler(
-  { language, program }: { language: string; program: string },
-  env: Record<string, string>,
-): Promise<{ url: string; output(): string }> {
-  const port = await freePort()
-  assert.ok(program.includes('8080'))
-  const text = program.replaceAll('8080', String(port))
-  const [command, args] =
-    language === 'python'
-      ? ['python3', ['-c', text]]
-      : [
-          process.execPath,
-          [`--input-type=${language === 'ts' ? 'module-typescript' : 'module'}`, '--eval', withClient(text)],
-        ]
-  const child = spawn(command, args, { cwd: ROOT, env: { PATH: process.env.PATH, ...env } })
-  after(() => child.kill('SIGKILL'))
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      output += text
-    })
-  }
-  const url = `http://127.0.0.1:${port}/webhooks`
-  const answers = () =>
-    fetch(url, { method: 'POST' }).then(
-      ({ status }) => status,
-      () => output,
-    )
-  await eventually(answers, (answer) => answer === 401)
-  return { url, output: () => output }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
-test('each webhook handler in the docs accepts a real event once and rejects forged, stale and altered ones', async () => {
-  const { addShop, database, parts } = await startPaying({ deliver: true })
-  const programs = ['js', ...(hasPython ? ['python'] : [])].flatMap((language) =>
-    blocksOf('docs/webhooks.md', language).map((program) => ({ language, program })),
-  )
-  assert.equal(programs.length, hasPython ? 3 : 2)
-  for (const { language, program } of programs) {
-    const shop = await addShop()
-    const owner = { merchantId: shop.merchantId, mode: 'sandbox' as const }
-    await ensureDefaultSecret(database, parts.secrets, owner)
-    const secret = (await findDefaultSecret(database, parts.secrets, owner)) as string
-    const handler = await startHandler({ language, program }, { WEBHOOK_SECRET: secret })
-    const { body } = await shop.initialize({ reference: 'ORD-20932', webhook: handler.url })
-    await charge(shop, body.data.data.reference)
-    const [event] = (
-      await eventually(
-        () => shop.call('GET', '/payments/v1/events'),
-        (answer) => answer.body.data.length > 0,
-      )
-    ).body.data
-    const deliveries = async () =>
-      (await shop.call('GET', `/payments/v1/events/${event.id}`)).body.data.deliveries[0].tries
-    const [tried] = await eventually(deliveries, ({ length }) => length > 0)
-    assert.equal(tried.status, 204, handler.output())
-    await eventually(
-      async () => handler.output(),
-      (output) => output.includes('ORD-20932 is successful'),
-    )
-
-    const http = webhookHttp()
-    const keepsIds = program.includes('handled')
-    const readActed = async () => (await fetch(handler.url)).text()
-    const grades = await gradeHandler(http.post, {
-      ...{ url: handler.url, secret, reference: 'ORD-20933' },
-      ...(keepsIds && { readActed }),
-    })
-    http.close()
-    assert.deepEqual(
-      grades.filter(({ ok }) => !ok),
-      [],
-      handler.output(),
-    )
-    if (keepsIds) {
-      assert.match(handler.output(), /ORD-20933: payment\.overpaid/, 'late money is acted on')
-      assert.equal(handler.output().match(/ORD-20933: payment\.successful/g)?.length, 1, 'once')
-      const told = handler.output().match(/ORD-20933 is successful/g)
-      assert.equal(told?.length, 2, 'the good event and the one of a new type; not the doubled one')
-      assert.doesNotMatch(handler.output(), /ORD-20933 is pending/, 'nor old news')
-    }
-  }
-})
-
-test('webhooks verify detects a handler that drops events with a lower sequence', async () => {
-  const [program = ''] = blocksOf('docs/webhooks.md', 'js')
-  const lines = program.split('\n')
-  const [acts, drops] = ['if (MONEY.test(type))', 'if (sequence <'].map((text) =>
-    lines.findIndex((line) => line.includes(text)),
-  ) as [number, number]
-  assert.equal(drops, acts + 1)
-  const wrong = lines
-    .with(acts, lines[drops] as string)
-    .with(drops, lines[acts] as string)
-    .join('\n')
-  const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
-  const { url } = await startHandler({ language: 'js', program: wrong }, { WEBHOOK_SECRET: secret })
-  const http = webhookHttp()
-  const readActed = async () => (await fetch(url)).text()
-  const handler = { url, secret, reference: undefined, readActed, actsWithinMs: 500 } as const
-  const grades = await gradeHandler(http.post, handler)
-  http.close()
-  assert.deepEqual(
-    grades.filter(({ ok }) => !ok).map(({ what }) => what),
-    ['late money'],
-  )
-})
-
-test('each curl of docs/webhooks.md works as described', async () => {
-  const { baseUrl, addShop } = await startPaying({ deliver: true })
-  const shop = await addShop()
-  const listener = await startListener()
-  const { body } = await shop.initialize({ webhook: listener.url })
-  await charge(shop, body.data.data.reference)
-  await listener.hears(1)
-  const env = {
-    CLIENT_ID: shop.headers['client-id'],
-    CLIENT_SECRET: shop.headers['client-secret'],
-    EVENT_ID: listener.heard[0]?.headers['webhook-id'] as string,
-  }
-  const script = blocksOf('docs/webhooks.md', 'sh').join('\n').replaceAll('http://localhost:3000', baseUrl)
-  const lines = (await run(script.replaceAll(/\ncurl/g, '\necho\ncurl'), env)).split('\n').filter(Boolean)
-  const [listed, one, again, since, endpoint, ...others] = lines.map((line) => JSON.parse(line))
-  assert.equal(others.length, 0)
-  assert.equal(listed.data[0].id, env.EVENT_ID)
-  assert.equal(one.data.deliveries[0].url, listener.url)
-  assert.equal(again.data.deliveries, 1)
-  await listener.hears(2)
-  assert.equal(listener.heard[1]?.body, listener.heard[0]?.body)
-  assert.equal(since.data.deliveries, 0)
-  assert.match(endpoint.data.secret, /^whsec_/)
 })
 
 test('each curl of docs/integrations.md works, and its table lists each option', async () => {
@@ -342,23 +158,6 @@ test('each snippet of docs/widget.md and of the migration from Paystack opens th
   for (const name of ['load_timeout', 'not_found', 'origin_not_allowed', 'unknown'])
     assert.ok(read('docs/widget.md').includes(`\`${name}\``))
   assert.ok(read('docs/widget.md').includes(`/widget/v${WIDGET_VERSION}.js`))
-})
-
-test('docs/webhooks.md shows a body of the real shape and lists each event', async () => {
-  const { addShop } = await startPaying({ deliver: true })
-  const shop = await addShop()
-  const listener = await startListener()
-  const { body } = await shop.initialize({ webhook: listener.url })
-  await charge(shop, body.data.data.reference)
-  const [heard] = await listener.hears(1)
-  const page = read('docs/webhooks.md')
-  const shown = JSON.parse(/```json\n([\s\S]*?)```/.exec(page)?.[1] ?? '')
-  const shapeOf = ({ data, ...event }: typeof shown) =>
-    [event, data, data.payment, data.payment.user, data.attempt, data.attempt.instructions].map((each) =>
-      Object.keys(each),
-    )
-  assert.deepEqual(shapeOf(shown), shapeOf(JSON.parse(heard?.body ?? '')))
-  for (const type of ANNOUNCED) assert.ok(page.includes(`\`${type}\``), type)
 })
 
 const SHOPS = [
