@@ -17,7 +17,7 @@ const { database, parts } = service
 const shop = await service.addShop()
 const { merchantId } = shop
 const base = `/merchants/${merchantId}/sandbox`
-const SCOPE = { place: shop.place, merchantId, mode: 'sandbox' as const, provider: 'gateway', account: 0 }
+const SCOPE = { place: shop.place, merchantId, mode: 'sandbox' as const, provider: 'gateway', keysVersion: 0 }
 const AMOUNT = 10_000
 
 const owner = await browserAs(service, 'owner', merchantId)
@@ -43,7 +43,7 @@ test('money that a restored database does not know is checked, or listed as unma
   const attempt = await database.row<{ order_reference: string }>(sql`
     update attempts set next_check_at = null where payment_id = ${uuidOf(payment.id as PaymentId)} returning order_reference`)
   const listedAs = (transactionId: string, reference: string | null) => ({
-    ...{ transactionId, reference, account: 0, at: new Date(), amount: money(7_000, 'NGN' as Currency) },
+    ...{ transactionId, reference, keysVersion: 0, at: new Date(), amount: money(7_000, 'NGN' as Currency) },
   })
   const repair = (listed: ReturnType<typeof listedAs>) =>
     repairDifference({ database, actor: 'cli:test' }, SCOPE, { kind: 'money', listed })
@@ -61,7 +61,7 @@ test('money that a restored database does not know is checked, or listed as unma
 test('unknown money is open without what the provider has given back of it', async () => {
   const repair = (transactionId: string, returned: number) => {
     const amount = money(7_000, 'NGN' as Currency)
-    const listed = { transactionId, reference: 'nobody-s', account: 0, at: new Date(), amount, returned }
+    const listed = { transactionId, reference: 'nobody-s', keysVersion: 0, at: new Date(), amount, returned }
     return repairDifference({ database, actor: 'cli:test' }, SCOPE, { kind: 'money', listed })
   }
   const lineOf = async (id: string) => (await open()).find(({ transactionId }: Json) => transactionId === id)
@@ -88,7 +88,7 @@ test('the repair leaves the money of another merchant who uses the same provider
   const other = await service.addShop('Second shop')
   assert.equal((await other.initialize({ reference: 'theirs' })).status, 200)
   const reference = String((await other.payment('theirs')).attempts[0].providerReference)
-  const listed = { transactionId: 'theirs-1', reference, account: 0, at: new Date() }
+  const listed = { transactionId: 'theirs-1', reference, keysVersion: 0, at: new Date() }
   const amount = money(7_000, 'NGN' as Currency)
   const repair = { kind: 'money' as const, listed: { ...listed, amount } }
   assert.equal(await repairDifference({ database, actor: 'cli:test' }, SCOPE, repair), 'order of another merchant')

@@ -23,7 +23,6 @@ import { createDatabase } from '../support/database.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 import { PNG } from '../support/picture.ts'
 import { charge, isPaid } from '../support/sandbox-payments.ts'
-import type { Answer } from '../support/service.ts'
 import { blocksOf, CLIENT, ROOT, read, run, runTypeScript, startHandler } from '../support/snippets.ts'
 import { openWidgetShop } from '../support/widget-shop.ts'
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { PaymentId } from '../../src/kernel/ids.ts'
 import type { Problem } from '../../src/kernel/problem.ts'
-import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
+import type { PaymentDeps } from '../../src/payments/deps.ts'
 import type { PageChoice } from '../../src/payments/start/pay-on-page.ts'
 import type { Attempt } from '../../src/payments/state/attempt.ts'
 import type { PaymentState } from '../../src/payments/state/payment-state.ts'
@@ -15,7 +15,7 @@ export const newEmail = () => `ada.${newKey()}@example.com`
 export const userOf = (email: string) => ({ email, id: email.toLowerCase() })
 
 /** A press on our page, with a key of its own unless the test says which. */
-export const press = (through: PaymentDependencies, id: PaymentId, wish: Partial<PageChoice>): Promise<PaymentState> =>
+export const press = (through: PaymentDeps, id: PaymentId, wish: Partial<PageChoice>): Promise<PaymentState> =>
   submitById(through, id, { channel: 'card', key: newKey(), ...wish })
 
 export const codeOf = (pressed: Promise<unknown>): Promise<string> =>

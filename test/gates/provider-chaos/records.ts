@@ -1,7 +1,7 @@
 import type { Database } from '../../../src/database/database.ts'
 import { sql } from '../../../src/database/sql.ts'
-import type { PaymentId } from '../../../src/kernel/ids.ts'
 import { audit, type Records } from '../../../src/payments/state/audit.ts'
+import type { Payment } from '../../../src/payments/state/payment.ts'
 import { recordsAfter } from '../../../src/payments/store/audit-records.ts'
 
 /** An order at the provider, and the money that it took and refunded for it. */
@@ -58,12 +58,12 @@ const PAGE = 500
 
 export async function readRecords(database: Database): Promise<Records[]> {
   const all: Records[] = []
-  let last: PaymentId | undefined
+  let last: Payment | undefined
   for (;;) {
     const page = await database.transaction((tx) => recordsAfter(tx, last, PAGE))
     all.push(...page)
     if (page.length < PAGE) return all
-    last = page.at(-1)?.state.payment.id
+    last = page.at(-1)?.state.payment
   }
 }
 
