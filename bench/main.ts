@@ -29,7 +29,7 @@ const ON_REQUEST = ['dashboard']
 const HELP = `Usage: npm run bench [-- --only ${Object.keys(PARTS).join('|')}] [--against COMMIT] [--rounds N] [--seconds N]
 
 Measures whole payments, from the first request until the merchant's webhook has arrived, creates, deliveries and the payment page. Takes
-about 10 minutes. Ends with 1 when a target is missed by more than 15 %.
+about 10 minutes, 12 with --against. Ends with 1 when a target is missed by more than 15 %.
 
   --only PART       measures one part; the dashboard only so
   --against COMMIT  measures the service of an older commit in the same rounds
