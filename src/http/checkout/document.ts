@@ -23,10 +23,8 @@ export interface Frame {
 }
 
 export interface Page {
-  /** The beginning of the document, with the shared style and script: few different texts, so that each is made and compressed once. */
-  head: string
-  /** What belongs to this payment. */
-  rest: string
+  /** The whole document. */
+  text: string
   headers: Record<string, string>
 }
 
@@ -58,7 +56,7 @@ ${body}
 </body>
 </html>
 `
-      return { head, rest: rest.text, headers: headersFor(frame, withScript) }
+      return { text: head + rest.text, headers: headersFor(frame, withScript) }
     },
   }
 

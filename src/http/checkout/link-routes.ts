@@ -71,7 +71,7 @@ export function linkPageRoutes(app: App, deps: CheckoutDeps & { paymentBatch: Pa
     status: number,
     values: LinkValues = EMPTY,
     mistakes: FieldMistake[] = [],
-  ): FastifyReply {
+  ): Promise<FastifyReply> {
     const key = pooledRandomBytes(12).toString('base64url')
     const token = secrets.sign(`${visit.link.id} ${key}`, FORM)
     return sendPage(request, reply, status, linkPage(documents, visit, { token, key, values, mistakes }))

@@ -295,7 +295,7 @@ export function sendUnknownPayment(
   request: FastifyRequest,
   reply: FastifyReply,
   { limits, documents }: { limits: Limits; documents: Documents },
-): FastifyReply {
+): Promise<FastifyReply> {
   limits.wrongLink(request)
   return sendErrorPage(request, reply, documents, 404, 'notFound')
 }
@@ -306,7 +306,7 @@ function sendErrorPage(
   documents: Documents,
   status: number,
   error: PageError,
-): FastifyReply {
+): Promise<FastifyReply> {
   return sendPage(request, reply, status, errorPage(documents, error, request.headers['accept-language']))
 }
 

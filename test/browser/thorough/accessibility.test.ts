@@ -137,8 +137,6 @@ test('the provider’s card page, in our frame and by itself: the form, a mistak
   assert.deepEqual(found, [])
 })
 
-const textOf = ({ head, rest }: { head: string; rest: string }) => head + rest
-
 test('the pages for trouble, and what a provider’s page leaves behind in its frame', async () => {
   const page = await newPage()
   const rendered = documents(await buildAssets())
@@ -147,7 +145,7 @@ test('the pages for trouble, and what a provider’s page leaves behind in its f
   const texts = new Map([['left behind', left.body]])
   for (const lang of ['en', 'ar']) {
     for (const trouble of ['notFound', 'tooManyTries', 'wentWrong', 'cannotShow'] as PageError[])
-      texts.set(`${trouble} ${lang}`, textOf(errorPage(rendered, trouble, lang)))
+      texts.set(`${trouble} ${lang}`, errorPage(rendered, trouble, lang).text)
   }
   const found: string[] = []
   for (const [name, body] of texts) {
