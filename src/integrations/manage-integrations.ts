@@ -20,11 +20,13 @@ interface Deps {
 /** Creates an integration, changes it, or enables a removed one. `found`: mistakes that the route found, reported together with ours. */
 export function setIntegration(
   { database, secrets, allowPrivate }: Deps,
-  actor: string,
-  owner: Owner,
-  provider: Provider,
-  changes: IntegrationChanges,
-  found: Mistake[] = [],
+  {
+    actor,
+    owner,
+    provider,
+    changes,
+    found = [],
+  }: { actor: string; owner: Owner; provider: Provider; changes: IntegrationChanges; found?: Mistake[] },
 ): Promise<IntegrationRecord> {
   const { name, sandboxOnly } = provider.capabilities
   const { merchantId, mode } = owner

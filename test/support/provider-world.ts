@@ -107,7 +107,9 @@ export async function startProviderWorld(
     async setUp({ merchantId }, { provider, settings, upstream }, priority, changes = {}) {
       const parts = { database, secrets: service.parts.secrets, allowPrivate: () => true }
       const wish = { settings, baseURL: upstream.url, priority, ...changes }
-      await setIntegration(parts, 'test', { merchantId, mode: 'sandbox' }, provider, wish)
+      await setIntegration(parts, {
+        ...{ actor: 'test', owner: { merchantId, mode: 'sandbox' }, provider, changes: wish },
+      })
     },
   }
   return world

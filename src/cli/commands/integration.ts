@@ -74,9 +74,10 @@ export function integrationCommands(providers: readonly Provider[]): Command[] {
       const changes = await readChanges(options)
       const { config, urls, record, warning } = await withSecrets(async ({ config, urls, ...deps }) => {
         const allowPrivate = privateAllowedBy(config)
-        const saved = await setIntegration({ ...deps, allowPrivate }, actor(), scope, provider, changes).catch(
-          toUsageError,
-        )
+        const saved = await setIntegration(
+          { ...deps, allowPrivate },
+          { actor: actor(), owner: scope, provider, changes },
+        ).catch(toUsageError)
         const clients = setsKeys(provider, changes) ? await openProviders(config, deps, providers) : undefined
         const { name } = provider.capabilities
         return {

@@ -20,7 +20,7 @@ import {
   refusalOf,
   withoutFees,
 } from './mapping.ts'
-import { findForgery, readingOf } from './notices.ts'
+import { findForgery, readingOf, readNoticeBody } from './notices.ts'
 import { listBanks, refunds } from './refunds.ts'
 import { listTransactions, type Reversals, reversalsOf, reversedBy } from './reversals.ts'
 import {
@@ -30,7 +30,6 @@ import {
   readError,
   readFailedCharge,
   readLink,
-  readNoticeBody,
   readPause,
   readTransaction,
   toHundredths,

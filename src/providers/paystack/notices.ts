@@ -1,16 +1,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Mode } from '../../kernel/mode.ts'
-import type { Fields } from '../json-parsers.ts'
+import { asWritten, decode, decoderOf, type Fields, fields, Lenient, parse, Required, word } from '../json-parsers.ts'
 import type { NoticeReading, RawNotice } from '../provider.ts'
 import { isOfMode, isReversed, outcomeOf } from './mapping.ts'
-import {
-  type PaystackNotice,
-  readDisputeNotice,
-  readNamed,
-  readRefundNotice,
-  readRejectedTransfer,
-  readTransaction,
-} from './wire.ts'
+import { digits, readTransaction } from './wire.ts'
 
 /**
  * Verifies a notice. Returns the reason for rejecting it, or undefined when it is genuine. `x-paystack-signature` is the HMAC-SHA512 of the body in lowercase hex,
@@ -76,3 +69,47 @@ function chargeReading(data: Fields, mode: Mode): NoticeReading {
 const other = (reference: string | null): NoticeReading => ({ kind: 'notice', reference, says: 'other', receipts: [] })
 
 const unreadable = (because: string): NoticeReading => ({ kind: 'unreadable', because })
+
+export interface PaystackNotice {
+  event: string
+  data: Fields
+}
+
+const Word = Required((value) => word(value))
+
+const decodeNotice = decoderOf({ event: Word, data: Lenient(fields) })
+const decodeNamed = decoderOf({ reference: Word, domain: Lenient((value) => word(value)) })
+const decodeRejectedTransfer = decoderOf({ bank_transfer: Required((value) => digits(fields(value)?.transaction_id)) })
+const decodeRefundNotice = decoderOf({ transaction_reference: Word, domain: Word })
+const decodeDisputeNotice = decoderOf({
+  transaction: Lenient((value) => word(fields(value)?.reference)),
+  merchant_transaction_reference: Lenient((value) => word(value)),
+  domain: Word,
+})
+
+export function readNoticeBody(body: Buffer): PaystackNotice | undefined {
+  const notice = decodeNotice(parse(decode(body), asWritten))
+  return notice && { event: notice.event, data: notice.data ?? {} }
+}
+
+/** The order that a notice names, whatever else is missing. */
+const readNamed = (data: Fields) => decodeNamed(data)
+
+/** A transfer that was sent back: names a transaction, and neither reference nor mode. */
+function readRejectedTransfer(data: Fields): { transactionId: string } | undefined {
+  const rejected = decodeRejectedTransfer(data)
+  return rejected && { transactionId: rejected.bank_transfer }
+}
+
+/** A refund notice triggers a list of the refunds of its transaction. Its amounts are not read. */
+function readRefundNotice(data: Fields): { reference: string; domain: string } | undefined {
+  const notice = decodeRefundNotice(data)
+  return notice && { reference: notice.transaction_reference, domain: notice.domain }
+}
+
+/** The same for a dispute. */
+function readDisputeNotice(data: Fields): { reference: string; domain: string } | undefined {
+  const notice = decodeDisputeNotice(data)
+  const reference = notice?.transaction ?? notice?.merchant_transaction_reference
+  return notice && reference ? { reference, domain: notice.domain } : undefined
+}

@@ -4,10 +4,8 @@ import {
   asWritten,
   currencyOf,
   date,
-  decode,
   decoderOf,
   digitsOf,
-  type Fields,
   fields,
   Lenient,
   line,
@@ -90,11 +88,6 @@ export interface PaystackError {
   message: string
   code: string | null
   type: string | null
-}
-
-export interface PaystackNotice {
-  event: string
-  data: Fields
 }
 
 const Id = Required(digits)
@@ -194,16 +187,6 @@ const decodeDispute = decoderOf({
 })
 
 // `data` of some notices is a list: `subscription.expiring_cards`.
-const decodeNotice = decoderOf({ event: Word, data: Lenient(fields) })
-const decodeNamed = decoderOf({ reference: Word, domain: Lenient((value) => word(value)) })
-const decodeRejectedTransfer = decoderOf({ bank_transfer: Required((value) => digits(fields(value)?.transaction_id)) })
-const decodeRefundNotice = decoderOf({ transaction_reference: Word, domain: Word })
-const decodeDisputeNotice = decoderOf({
-  transaction: Lenient((value) => word(fields(value)?.reference)),
-  merchant_transaction_reference: Lenient((value) => word(value)),
-  domain: Word,
-})
-
 /** `data` of an answer with `status: true`, which only means that the call was understood. */
 export function readData(text: string): unknown {
   const answer = fields(parse(text, asWritten))
@@ -308,39 +291,12 @@ export function readNotes(value: unknown): { note: string; refund: unknown }[] |
   })
 }
 
-export function readNoticeBody(body: Buffer): PaystackNotice | undefined {
-  const notice = decodeNotice(parse(decode(body), asWritten))
-  return notice && { event: notice.event, data: notice.data ?? {} }
-}
-
-/** The order that a notice names, whatever else is missing. */
-export const readNamed = (data: Fields) => decodeNamed(data)
-
 /** A charge that was declined at once has neither id nor amount. */
 export function readFailedCharge(value: unknown): { reference: string; response: string | null } | undefined {
   const charge = fields(value)
   const reference = word(charge?.reference)
   if (!reference || (charge?.status !== 'failed' && charge?.status !== 'timeout')) return undefined
   return { reference, response: line(charge.gateway_response) ?? line(charge.message) }
-}
-
-/** A transfer that was sent back: names a transaction, and neither reference nor mode. */
-export function readRejectedTransfer(data: Fields): { transactionId: string } | undefined {
-  const rejected = decodeRejectedTransfer(data)
-  return rejected && { transactionId: rejected.bank_transfer }
-}
-
-/** A refund notice triggers a list of the refunds of its transaction. Its amounts are not read. */
-export function readRefundNotice(data: Fields): { reference: string; domain: string } | undefined {
-  const notice = decodeRefundNotice(data)
-  return notice && { reference: notice.transaction_reference, domain: notice.domain }
-}
-
-/** The same for a dispute. */
-export function readDisputeNotice(data: Fields): { reference: string; domain: string } | undefined {
-  const notice = decodeDisputeNotice(data)
-  const reference = notice?.transaction ?? notice?.merchant_transaction_reference
-  return notice && reference ? { reference, domain: notice.domain } : undefined
 }
 
 /** All refunds of a list; undefined when one of them is invalid. */
@@ -379,7 +335,7 @@ export function readPaidTransactions(value: unknown): PaystackTransaction[] | un
 }
 
 /** A whole number, written as one: not 1.0, not 1e3. Some come as text. */
-function digits(value: unknown): string | undefined {
+export function digits(value: unknown): string | undefined {
   const text = digitsOf(value)
   return text && /^(0|[1-9]\d{0,19})$/.test(text) ? text : undefined
 }
