@@ -28,7 +28,10 @@ async function withSavedCard(t: TestContext, start: StartFake, email = newEmail(
   const shop = await service.addShop()
   const owner = { merchantId: shop.merchantId, mode: 'sandbox' } as const
   const wish = { settings: fake.settings, baseURL: fake.upstream.url }
-  await setIntegration({ ...parts, allowPrivate: () => true }, { actor: 'test', owner, provider: fake.provider, changes: wish })
+  await setIntegration(
+    { ...parts, allowPrivate: () => true },
+    { actor: 'test', owner, provider: fake.provider, changes: wish },
+  )
   await removeIntegration(parts, 'test', owner, 'gateway')
   const initialize = async (changes: Record<string, unknown> = {}) => {
     const { status, body } = await shop.initialize({ provider: name, ...fake.price, user: { email }, ...changes })

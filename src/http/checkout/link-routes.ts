@@ -28,7 +28,7 @@ export function linkPageRoutes(app: App, deps: CheckoutDeps & { paymentBatch: Pa
     if (!visit) return sendUnknownPayment(request, reply, deps)
     const status = linkStatus(visit.link)
     if (status !== 'active') return sendPage(request, reply, 410, linkEndedPage(documents, visit, status))
-    return sendForm(request, reply, visit, 200)
+    return sendForm(request, reply, visit, { status: 200 })
   })
 
   app.post('/l/:code', HIDDEN, async (request: LinkRequest, reply) => {
@@ -41,9 +41,10 @@ export function linkPageRoutes(app: App, deps: CheckoutDeps & { paymentBatch: Pa
     const values = valuesIn(sent)
     const key = sent.get('key') ?? ''
     const isOurs = KEY.test(key) && secrets.verify(sent.get('token') ?? '', `${link.id} ${key}`, FORM)
-    if (!isOurs || isCrossSite(request, links.reusable(link.code))) return sendForm(request, reply, visit, 403, values)
+    if (!isOurs || isCrossSite(request, links.reusable(link.code)))
+      return sendForm(request, reply, visit, { status: 403, values })
     const { form, mistakes } = readLinkForm(link, values)
-    if (!form) return sendForm(request, reply, visit, 422, values, mistakes)
+    if (!form) return sendForm(request, reply, visit, { status: 422, values, mistakes })
     limits.linkPayment(request, link.id)
     try {
       const { id } = await payLink(deps, link, { ...form, key })
@@ -68,9 +69,7 @@ export function linkPageRoutes(app: App, deps: CheckoutDeps & { paymentBatch: Pa
     request: LinkRequest,
     reply: FastifyReply,
     visit: LinkVisit,
-    status: number,
-    values: LinkValues = EMPTY,
-    mistakes: FieldMistake[] = [],
+    { status, values = EMPTY, mistakes = [] }: { status: number; values?: LinkValues; mistakes?: FieldMistake[] },
   ): Promise<FastifyReply> {
     const key = pooledRandomBytes(12).toString('base64url')
     const token = secrets.sign(`${visit.link.id} ${key}`, FORM)

@@ -38,7 +38,7 @@ export async function openDispute(
     const { reason } = wanted
     const dispute = await insertDispute(tx, books.payment, { amount, reason, respondInDays: RESPOND_IN_DAYS })
     const view = disputeView(dispute)
-    await queueNotice(tx, deps, chance, books, 'dispute.opened', { dispute: view })
+    await queueNotice(tx, deps, { chance, books, type: 'dispute.opened', dispute: view })
     return view
   })
 }
@@ -60,7 +60,7 @@ export function changeDispute(
     }
     if (changed.amount > books.payment.taken) throw tooMuch(books.payment.taken)
     await saveDispute(tx, changed)
-    await queueNotice(tx, deps, chance, books, 'dispute.updated', { dispute: disputeView(changed) })
+    await queueNotice(tx, deps, { chance, books, type: 'dispute.updated', dispute: disputeView(changed) })
     return disputeView(changed)
   })
 }
@@ -77,7 +77,12 @@ export function closeDispute(
     if (dispute.status === outcome) throw closed(dispute)
     const after = outcome === 'lost' ? await lose(tx, books, dispute) : await win(tx, books, dispute)
     await saveDispute(tx, after.dispute)
-    await queueNotice(tx, deps, chance, after.books, 'dispute.closed', { dispute: disputeView(after.dispute) })
+    await queueNotice(tx, deps, {
+      chance,
+      books: after.books,
+      type: 'dispute.closed',
+      dispute: disputeView(after.dispute),
+    })
     return disputeView(after.dispute)
   })
 }
@@ -139,7 +144,7 @@ export async function refundByHand(
     await saveDispute(tx, { ...dispute, settledBy: refund.id })
     const id = transactionId(refund)
     const after = { ...books, transactions: [...books.transactions, refund] }
-    await queueNotice(tx, deps, chance, after, 'refund.successful', { refund: { id, amount, currency } })
+    await queueNotice(tx, deps, { chance, books: after, type: 'refund.successful', refund: { id, amount, currency } })
     return { id, reference, payment: wanted.payment, amount, currency, status: 'successful' as const }
   })
 }

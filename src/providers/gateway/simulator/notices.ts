@@ -16,7 +16,10 @@ export type NoticeType =
   | 'dispute.updated'
   | 'dispute.closed'
 
-interface Options {
+interface QueuedNotice {
+  chance: Chance
+  books: Books
+  type: NoticeType
   refund?: { id: string; amount: number; currency: string }
   dispute?: object
   /** What will be true then is told then. */
@@ -27,10 +30,7 @@ interface Options {
 export async function queueNotice(
   tx: Transaction,
   { clock, publicUrl }: Pick<LedgerDeps, 'clock' | 'publicUrl'>,
-  chance: Chance,
-  { payment, transactions }: Books,
-  type: NoticeType,
-  { refund, dispute, heldFor }: Options = {},
+  { chance, books: { payment, transactions }, type, refund, dispute, heldFor }: QueuedNotice,
 ): Promise<void> {
   const createdAt = heldFor?.until ?? clock.now()
   const body = JSON.stringify({

@@ -38,7 +38,10 @@ export async function refundPayment(
     await savePayment(tx, changed)
     const id = transactionId(refund)
     const books = { payment: changed, transactions: [...transactions, refund] }
-    await queueNotice(tx, deps, chance, books, 'refund.successful', {
+    await queueNotice(tx, deps, {
+      chance,
+      books,
+      type: 'refund.successful',
       refund: { id, amount, currency: payment.currency },
     })
     return answerOf(id)

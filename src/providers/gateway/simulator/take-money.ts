@@ -62,7 +62,7 @@ export async function chargeInside(
       const entry = { kind: 'charge' as const, amount: payment.requested, failureCode: outcome.code }
       const failed = await enter(tx, { ...books, payment: changed }, entry)
       await savePayment(tx, changed)
-      await queueNotice(tx, deps, chance, failed, 'payment.failed')
+      await queueNotice(tx, deps, { chance, books: failed, type: 'payment.failed' })
       return { books: failed, result: 'failed', failure: outcome.code }
     }
     case 'paid':
@@ -75,12 +75,12 @@ export async function chargeInside(
       const paid = await enter(tx, { ...books, payment: changed }, { kind: 'charge', amount, ...silence })
       await savePayment(tx, changed)
       if (outcome.kind === 'paid') {
-        await queueNotice(tx, deps, chance, paid, 'payment.paid')
+        await queueNotice(tx, deps, { chance, books: paid, type: 'payment.paid' })
         return { books: paid, result: 'paid' }
       }
-      await queueNotice(tx, deps, chance, paid, 'payment.processing')
+      await queueNotice(tx, deps, { chance, books: paid, type: 'payment.processing' })
       const until = paid.transactions.at(-1)?.settlesAt as Date
-      await queueNotice(tx, deps, chance, paid, 'payment.paid', { heldFor: { ms: SILENCE_MS, until } })
+      await queueNotice(tx, deps, { chance, books: paid, type: 'payment.paid', heldFor: { ms: SILENCE_MS, until } })
       return { books: paid, result: 'pending' }
     }
   }
@@ -101,7 +101,7 @@ export async function receiveTransfer(
     const payment = { ...books.payment, taken }
     const received = await enter(tx, { ...books, payment }, { kind: 'transfer', amount })
     await savePayment(tx, payment)
-    await queueNotice(tx, deps, chance, received, 'transfer.received')
+    await queueNotice(tx, deps, { chance, books: received, type: 'transfer.received' })
     return received
   })
 }
@@ -114,7 +114,7 @@ export function cancelPayment(deps: LedgerDeps, chance: Chance, key: PaymentKey)
     const failureCode = 'customer_cancelled'
     const cancelled = await enter(tx, { ...books, payment }, { kind: 'charge', amount: payment.requested, failureCode })
     await savePayment(tx, payment)
-    await queueNotice(tx, deps, chance, cancelled, 'payment.failed')
+    await queueNotice(tx, deps, { chance, books: cancelled, type: 'payment.failed' })
     return cancelled
   })
 }
