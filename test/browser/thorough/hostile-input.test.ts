@@ -3,16 +3,17 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, afterEach, test } from 'node:test'
-import type { BrowserContext, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { sql } from '../../../src/database/sql.ts'
 import { embedId } from '../../../src/http/checkout/embed.ts'
-import { type AttemptId, type MerchantId, newId, type PaymentId, placeOf, uuidOf } from '../../../src/kernel/ids.ts'
+import { type PaymentId, uuidOf } from '../../../src/kernel/ids.ts'
 import { brandMerchant } from '../../../src/merchants/manage-merchants.ts'
 import { buildAssets } from '../../../web/build.ts'
 import { openBrowser } from '../../support/browser.ts'
 import { newCheckout, reaches } from '../../support/customer.ts'
 import { everyState, openPage, type Shown } from '../../support/every-state.ts'
 import { MARKUP, NOT_ADDRESSES } from '../../support/hostile.ts'
+import { attack, type Copied, copiesWith } from '../../support/hostile-browser.ts'
 import { AS_IN_PRODUCTION, eventually, request, startPaying } from '../../support/paying.ts'
 
 const service = await startPaying({ providerHttp: AS_IN_PRODUCTION })
@@ -26,102 +27,6 @@ afterEach(() => Promise.all(browser.contexts().map((context) => context.close())
 
 // PostgreSQL takes no NUL, so there can be none in a row.
 const STORABLE = MARKUP.filter((text) => !text.includes('\0'))
-
-interface Attacked {
-  context: BrowserContext
-  page: Page
-  /** Scripts that ran, dialogs that opened, what the policy had to stop, and whoever else was asked for anything. */
-  harm: string[]
-}
-
-/** A browser that tells of everything that must not happen. */
-async function attack(options: { hosts?: string[]; headers?: Record<string, string> } = {}): Promise<Attacked> {
-  const context = await browser.newContext(options.headers ? { extraHTTPHeaders: options.headers } : {})
-  const harm: string[] = []
-  const allowed = [new URL(baseUrl).host, ...(options.hosts ?? [])]
-  await context.exposeBinding('pwned', ({ frame }) => void harm.push(`a script ran on ${frame.url()}`))
-  await context.exposeBinding('stopped', (_, what) => void harm.push(`the policy had to stop ${what}`))
-  await context.addInitScript(
-    `addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => stopped(violatedDirective + ' ' + blockedURI))`,
-  )
-  await context.route(
-    ({ host, protocol }) => protocol.startsWith('http') && !allowed.includes(host),
-    (route) => {
-      harm.push(`asked ${route.request().url()}`)
-      return route.abort()
-    },
-  )
-  const page = await context.newPage()
-  page.setDefaultTimeout(15_000)
-  page.on('dialog', (dialog) => {
-    harm.push(`a dialog: ${dialog.message()}`)
-    void dialog.dismiss()
-  })
-  return { context, page, harm }
-}
-
-interface Copied {
-  text: string
-  url: string
-  id: PaymentId
-  attempt: AttemptId
-}
-
-/** A copy of a payment for each text, with that text wherever a row can hold it: also where the door would not have let it in. */
-async function copiesWith(
-  { id, url }: Shown,
-  texts: string[],
-  redirectURL = (text: string) => `https://shop.example/?q=${text.replaceAll(/[\s\\\p{Cc}]/gu, '')}`,
-): Promise<Copied[]> {
-  const now = new Date()
-  const place = placeOf(id)
-  const copies = texts.map((text) => ({
-    text,
-    id: newId('payment', now, place),
-    attempt: newId('attempt', now, place),
-    merchant: newId('merchant', now) as MerchantId,
-  }))
-  const values = JSON.stringify(
-    copies.map((copy, index) => ({
-      text: copy.text,
-      name: [...copy.text].slice(0, 200).join('') || 'Shop',
-      redirect: redirectURL(copy.text),
-      code: `${copy.id.slice(-9)}${index}`,
-      id: uuidOf(copy.id),
-      attempt: uuidOf(copy.attempt),
-      merchant: uuidOf(copy.merchant),
-    })),
-  )
-  await database.transaction(async (tx) => {
-    await tx.rows(sql`
-      create temporary table given (text text, name text, redirect text, code text, id uuid, attempt uuid, merchant uuid) on commit drop`)
-    await tx.rows(sql`insert into given select * from jsonb_populate_recordset(null::given, ${values}::jsonb)`)
-    await tx.rows(sql`
-      insert into merchants select (jsonb_populate_record(m, jsonb_build_object('id', g.merchant, 'name', g.name))).*
-        from merchants m, given g where m.id = ${shop.merchantUuid}`)
-    await tx.rows(sql`
-      insert into integrations select (jsonb_populate_record(i, jsonb_build_object('merchant_id', g.merchant))).*
-        from integrations i, given g where i.merchant_id = ${shop.merchantUuid}`)
-    await tx.rows(sql`
-      insert into payments select (jsonb_populate_record(p, jsonb_build_object(
-          'id', g.id, 'merchant_id', g.merchant, 'short_code', g.code, 'reference', g.text, 'redirect_url', g.redirect,
-          'user_name', g.text, 'user_phone_number', g.text, 'user_email', g.text, 'metadata', jsonb_build_object(g.text, g.text)))).*
-        from payments p, given g where p.id = ${uuidOf(id)}`)
-    await tx.rows(sql`
-      insert into attempts select (jsonb_populate_record(a, jsonb_build_object(
-          'id', g.attempt, 'payment_id', g.id, 'merchant_id', g.merchant, 'reference', g.attempt, 'order_reference', g.attempt,
-          'instructions', case when a.instructions ->> 'kind' = 'account'
-            then a.instructions || jsonb_build_object('accountName', g.text, 'bankName', g.text, 'accountNumber', g.text)
-            else a.instructions end))).*
-        from attempts a, given g where a.payment_id = ${uuidOf(id)}`)
-  })
-  return copies.map(({ text, id: copied, attempt }) => ({
-    text,
-    id: copied,
-    attempt,
-    url: url.replace(id, copied),
-  }))
-}
 
 /** The bones of a document: every element and the names of its attributes, and where each address in it leads. */
 const BONES = `(texts) => texts.map((text) => {
@@ -168,8 +73,8 @@ test(`G1: ${MARKUP.length} hostile texts in every field change nothing about the
   for (const [state, shown] of Object.entries(states)) {
     // What surrounds the panel is the same in every state.
     const headers: Record<string, string> = state === 'choose' ? {} : { 'x-panel': 'x' }
-    const [plain] = await copiesWith(shown, [`Plain ${state}`])
-    const copies = await copiesWith(shown, STORABLE)
+    const [plain] = await copiesWith(database, shop, shown, [`Plain ${state}`])
+    const copies = await copiesWith(database, shop, shown, STORABLE)
     const texts = await textsAt(
       [plain as Copied, ...copies].map(({ url }) => url),
       headers,
@@ -185,7 +90,7 @@ test(`G1: ${MARKUP.length} hostile texts in every field change nothing about the
 const asParsed = (text: string) => text.replaceAll(/\r\n?/g, '\n')
 
 test('G1: hostile values are shown as text in a real browser: on the page, in its panel, embedded, and in the URL', async () => {
-  const { page, harm } = await attack()
+  const { page, harm } = await attack(browser, baseUrl)
   // What would break out of an attribute goes where texts stand in attributes; the rest goes round.
   const inAttributes = [states.awaiting, states.already_paid]
   const turns = STORABLE.map((text, index) => {
@@ -195,6 +100,8 @@ test('G1: hostile values are shown as text in a real browser: on the page, in it
   const copies = await Promise.all(
     [...new Set(turns.map(({ place }) => place))].map((place) =>
       copiesWith(
+        database,
+        shop,
         place,
         turns.filter((turn) => turn.place === place).map(({ text }) => text),
       ),
@@ -218,7 +125,7 @@ test('G1: hostile values are shown as text in a real browser: on the page, in it
 })
 
 test('G1: hostile merchant names are shown as text on the provider’s page', async () => {
-  const { page, harm } = await attack()
+  const { page, harm } = await attack(browser, baseUrl)
   const { link } = (await shop.payment(states.provider.id)).attempts[0].instructions
   const texts: string[] = []
   for (const text of ['Plain', ...STORABLE]) {
@@ -301,8 +208,8 @@ test('G2: a redirect URL with other alphabets or markup leads to no other host',
 test('G2: a stored hostile URL is not used: no automatic return, no link, no redirect', async () => {
   const bad = NOT_ADDRESSES.filter((text) => !text.includes('\0'))
   await database.rows(sql`update merchants set return_after_seconds = 0 where id = ${shop.merchantUuid}`)
-  const paid = await copiesWith(states.succeeded, bad, (text) => text)
-  const { page, harm } = await attack()
+  const paid = await copiesWith(database, shop, states.succeeded, bad, (text) => text)
+  const { page, harm } = await attack(browser, baseUrl)
   for (const { text, url } of paid) {
     await page.goto(url)
     assert.equal(page.url(), url, text)
@@ -313,13 +220,13 @@ test('G2: a stored hostile URL is not used: no automatic return, no link, no red
     const { headers } = await request(`${baseUrl}/return/${attempt}`, 'GET')
     assert.equal(headers.location, url, text)
   }
-  for (const { text, url } of await copiesWith(states.choose, bad, (each) => each)) {
+  for (const { text, url } of await copiesWith(database, shop, states.choose, bad, (each) => each)) {
     const { status, headers } = await (await openPage(url)).post({ action: 'cancel' }, { 'x-panel': 'pending' })
     assert.deepEqual([status, headers['x-go']], [200, undefined], text)
   }
   assert.deepEqual(harm, [])
 
-  const [good] = await copiesWith(states.succeeded, ['good'], () => `${baseUrl}/healthz`)
+  const [good] = await copiesWith(database, shop, states.succeeded, ['good'], () => `${baseUrl}/healthz`)
   await page.goto(String(good?.url))
   await page.waitForURL(/healthz\?status=successful/) // so a bad one would have been gone to
 })
@@ -390,7 +297,7 @@ test('G7: forged messages from any window change nothing', async () => {
     (here) =>
       `<iframe name="pay" src="${baseUrl}/pay/${embedded}?embed=1&origin=${encodeURIComponent(here)}"></iframe><iframe src="${evil}"></iframe>`,
   )
-  const { page, harm } = await attack({ hosts: [new URL(site).host, new URL(evil).host] })
+  const { page, harm } = await attack(browser, baseUrl, { hosts: [new URL(site).host, new URL(evil).host] })
   await page.goto(site)
   const frame = page.frame('pay')
   await frame?.locator('#panel[data-state=choose]').waitFor()
@@ -408,7 +315,7 @@ test('G7: forged messages from any window change nothing', async () => {
 })
 
 test('G7: a URL with status=successful does not change the page', async () => {
-  const { page, harm } = await attack()
+  const { page, harm } = await attack(browser, baseUrl)
   const claims = { status: 'successful', state: 'succeeded', reference: 'x', back: '1', sent: '1', paid: 'true' }
   for (const [state, { url }] of Object.entries(states)) {
     const { body } = await request(withQuery(url, claims), 'GET', { 'x-panel': 'successful' })
@@ -448,7 +355,7 @@ test('G8: a script that got into the page does not run, and what it would send g
     'a worker': `try { new Worker('data:,postMessage(1)') } catch {}`,
     'text as a program': `setTimeout('pwned()', 0)`,
   }
-  const { page, harm } = await attack()
+  const { page, harm } = await attack(browser, baseUrl)
   for (const [what, code] of Object.entries(INJECTED)) {
     await page.goto(states.choose.url)
     harm.length = 0
