@@ -8,7 +8,7 @@ import type {
   ProviderClient,
   ReversalsAnswer,
 } from '../../src/providers/provider.ts'
-import type { Features, Rig } from './conformance.ts'
+import type { Features, Rig } from './conformance-rig.ts'
 import { handleOf, newReference, orderOf, refundable, startedCard } from './rig.ts'
 import { httpTo } from './upstream.ts'
 

@@ -1,101 +1,25 @@
 import assert from 'node:assert/strict'
 import { test as nodeTest, type TestContext } from 'node:test'
 import fc from 'fast-check'
-import { money, parseCurrency } from '../../src/kernel/money.ts'
+import { money } from '../../src/kernel/money.ts'
+import type { OrderHandle, Provider } from '../../src/providers/provider.ts'
 import {
-  type Declined,
-  FAILURE_CODES,
-  type OrderHandle,
-  type Provider,
-  type ProviderClient,
-  type RawNotice,
-  type Receipt,
-} from '../../src/providers/provider.ts'
+  assertDeclined,
+  assertSensible,
+  change,
+  changed,
+  everyCall,
+  findByTransaction,
+  GARBAGE,
+  noticeOf,
+  ODD,
+} from './conformance-checks.ts'
+import { noticesConformance } from './conformance-notices.ts'
 import { offlineConformance } from './conformance-offline.ts'
-import { reversalsConformance } from './conformance-reversals.ts'
-import { handleOf, newReference, orderOf, priceOf, refundable, startedCard } from './rig.ts'
-import { TROUBLES, type Upstream } from './upstream.ts'
-
-/** Input of the conformance suite: a server that speaks the provider's protocol, a connection to it, and a customer. */
-export interface Rig {
-  provider: Provider
-  /** As the merchant would paste them. */
-  settings: Record<string, string>
-  /** Over a real way out to `upstream`, with a deadline of about half a second at most. */
-  connection: ProviderClient
-  upstream: Upstream
-  /** Texts that must never appear in an outcome. */
-  secrets: string[]
-  /** An amount that this provider takes. */
-  price: { amount: number; currency: string; country: string }
-  /** How many orders, and how many refunds, the upstream has written down, under whatever reference. */
-  ordersMade(): number
-  refundsMade(): number
-  customer: {
-    payByCard(reference: string, options: { save: boolean }): Promise<void>
-    failByCard(reference: string): Promise<void>
-    transfer?(reference: string, amount: number): Promise<void>
-    /** Nobody entered the PIN or code that the bank had asked for, if it had, and the bank ends the try. */
-    letStepRunOut?(reference: string): Promise<void>
-  }
-  /** Tokens of saved cards and what becomes of them; absent when the provider knows no such thing. */
-  savedCards: { paying: string; declining: string; unheardOf: string; askingForAStep?: string }
-  /** Where its API is, when that is not the root of `upstream`. */
-  baseURL?: string
-  /** From now on accounts have no name to show. */
-  hideAccountNames?(): void
-  notices: NoticeRig
-  /**
-   * A refund made in the provider's dashboard, completed at once. `amount` is in our minor units. Returns the provider's id of the refund,
-   * or undefined when the amount is more than what is left: a dashboard refuses that as the API does. A fake with notices also queues the notice that the provider sends, and enters the refund in `ledger().givenBack`.
-   */
-  refundAtProvider?(reference: string, amount: number): Promise<string | undefined>
-  /** A cardholder disputes the payment. Returns the provider's id of the dispute. Queues the provider's notice. */
-  disputeAtProvider?(reference: string, dispute: { amount: number; reason: string }): Promise<string>
-  /** `lost`: the money is taken from the merchant, and `ledger().givenBack` has it exactly once. Queues the provider's notice. */
-  closeDispute?(disputeId: string, outcome: 'won' | 'lost'): Promise<void>
-  /** From now on a list holds at most this many entries per page, whatever the adapter asks for. */
-  limitPages?(size: number): void
-}
-
-export interface NoticeRig {
-  /** Signed as the provider signs. */
-  sign(body: Buffer, at: Date): RawNotice
-  /** The body of a notice about what has become of an order. */
-  bodyOf(kind: NoticeKind, reference: string): Buffer | undefined
-  /** Whether the signature covers the body, and its time. */
-  covers: { body: boolean; time: boolean }
-  /** Another account's signature on the same body. */
-  signAsAnother(body: Buffer, at: Date): RawNotice
-}
-
-export type NoticeKind = 'paid' | 'failed' | 'processing' | 'pending' | 'refund' | 'dispute'
-
-/** Optional features of a provider. A test of a feature is registered only for the providers that have it. */
-export interface Features {
-  /** The kinds of notices that the provider sends. */
-  notices: readonly NoticeKind[]
-  /** Charging a saved card may need a PIN or an OTP first. */
-  asksForSteps?: boolean
-  /** A virtual bank account may come without an account name. */
-  hidesAccountNames?: boolean
-  /** `Declined.tryId` differs between two tries on the provider's page. */
-  numbersTries?: boolean
-  /** What happens to a transfer of another amount than the order's. Absent: the provider has no virtual bank accounts. */
-  wrongTransferAmounts?: 'rejected' | 'kept'
-  /** A repeated refund request with the same reference makes no second refund. */
-  idempotentRefunds?: boolean
-  /** The adapter implements `listReversals`; the fake has `refundAtProvider`. */
-  listsReversals?: boolean
-  /** `listReversals` includes disputes; the fake has `disputeAtProvider` and `closeDispute`. */
-  listsDisputes?: boolean
-  /** The adapter implements `listTransactions`; the fake has `limitPages`. */
-  listsTransactions?: boolean
-  /** `refund` and `listReversals` go by the transactions, so that money which a person matched with another order can be refunded. */
-  refundsByTransaction?: boolean
-  /** 401 and 403 at a start call are a decline with `keysRefused`. */
-  reportsRefusedKeys?: boolean
-}
+import { returnsConformance } from './conformance-returns.ts'
+import type { Features, Rig } from './conformance-rig.ts'
+import { handleOf, newReference, orderOf, refundable, startedCard } from './rig.ts'
+import { TROUBLES } from './upstream.ts'
 
 /** The conformance suite: what every adapter must do. */
 export function conformanceSuite(
@@ -104,7 +28,8 @@ export function conformanceSuite(
 ): void {
   const { notices, asksForSteps = false, hidesAccountNames = false } = features
   offlineConformance(provider, async (t) => (await rigFor(t)).settings)
-  reversalsConformance(provider, features, rigFor)
+  returnsConformance(provider, features, rigFor)
+  noticesConformance(provider, features, rigFor)
   const { name, pageTakesSavedCards, channels } = provider.capabilities
   const test = (what: string, run: (t: TestContext) => Promise<void>) => nodeTest(`${name}: ${what}`, run)
   const testIf = (applies: boolean, what: string, run: (t: TestContext) => Promise<void>) => applies && test(what, run)
@@ -429,181 +354,6 @@ export function conformanceSuite(
       assertSensible(reading)
     })
   }
-
-  test("a notice with another's signature, none, or a broken one is forged", async (t) => {
-    const rig = await rigFor(t)
-    const { signed } = (await noticeOf(rig, 'paid')) ?? assert.fail('every provider tells of money')
-    const { headers, body, receivedAt } = signed
-    assert.equal(rig.connection.readNotice(signed).kind, 'notice')
-    const bad: Record<string, RawNotice> = {
-      'no header': { ...signed, headers: {} },
-      "another's": rig.notices.signAsAnother(body, receivedAt),
-    }
-    for (const [name, value] of Object.entries(headers)) {
-      for (const odd of [undefined, '', ' ', '0', `${value}0`, value?.slice(0, -1), value?.slice(1), 'é'.repeat(64)]) {
-        bad[`${name}: ${odd}`] = { ...signed, headers: { [name]: odd } }
-      }
-    }
-    if (rig.notices.covers.body) {
-      const flipped = Buffer.from(body)
-      flipped.writeUInt8(flipped.readUInt8(10) ^ 1, 10)
-      bad['a changed byte'] = { ...signed, body: flipped }
-      bad['cut short'] = { ...signed, body: body.subarray(0, -1) }
-      bad.lengthened = { ...signed, body: Buffer.concat([body, Buffer.from(' ')]) }
-      bad.empty = { ...signed, body: Buffer.alloc(0) }
-    }
-    if (rig.notices.covers.time) {
-      bad.old = { ...signed, receivedAt: new Date(receivedAt.getTime() + 302_000) }
-      bad['of the future'] = { ...signed, receivedAt: new Date(receivedAt.getTime() - 302_000) }
-    }
-    for (const [what, notice] of Object.entries(bad)) {
-      assert.equal(rig.connection.readNotice(notice).kind, 'forged', what)
-    }
-  })
-
-  test('an odd or huge notice never throws, signed or not', async (t) => {
-    const rig = await rigFor(t)
-    const odd = [
-      ...GARBAGE.map((text) => Buffer.from(text)),
-      Buffer.from([0xff, 0xfe, 0x00]),
-      Buffer.alloc(2 ** 20, '['),
-    ]
-    for (const body of odd) {
-      const reading = rig.connection.readNotice(rig.notices.sign(body, new Date()))
-      assert.ok(reading.kind === 'unreadable' || (reading.kind === 'notice' && reading.says === 'other'), reading.kind)
-    }
-    for (const kind of notices) {
-      const body = (await noticeOf(rig, kind))?.signed.body.toString()
-      if (!body) continue
-      fc.assert(
-        fc.property(change, (change) => {
-          assertSensible(rig.connection.readNotice(rig.notices.sign(Buffer.from(changed(body, change)), new Date())))
-        }),
-        { numRuns: 200 },
-      )
-    }
-  })
 }
 
-const GARBAGE = [
-  '',
-  ' ',
-  'null',
-  '[]',
-  '{}',
-  '0',
-  '"paid"',
-  'OK',
-  '<html>502</html>',
-  '{"status":"paid"}',
-  '{"status":true,"data":null}',
-  '{"status":"success","data":{}}',
-  '{"data":{"status":"paid"}}',
-  '{"data":{"status":"success","amount":100}}',
-  '{"data":[{}]}',
-  '{"error":null}',
-  '{"__proto__":{"status":"paid"}}',
-  '{"data":{"reference":"x"',
-  '['.repeat(10_000),
-]
-
-// One thing in a real answer becomes another.
-const change = fc.record({ where: fc.nat(), odd: fc.option(fc.jsonValue({ depthSize: 'small' })), pick: fc.nat() })
-type Change = typeof change extends fc.Arbitrary<infer T> ? T : never
-const ODD: unknown[] = [undefined, null, '', 'x', 'PAID', -1, 0.5, 1e300, 2 ** 53, '100', true, [], {}, '\0', '\ud800']
 ODD.push('x'.repeat(100_000), 'javascript:alert(1)', '2026-13-45T99:99:99Z', { __proto__: null, id: 'x' }, [null], [{}])
-
-function changed(text: string, { where, odd, pick }: Change): string {
-  const root = { value: JSON.parse(text) }
-  const places: [Record<string, unknown>, string][] = []
-  const walk = (value: unknown) => {
-    if (typeof value !== 'object' || value === null) return
-    for (const key of Object.keys(value)) {
-      places.push([value as Record<string, unknown>, key])
-      walk((value as Record<string, unknown>)[key])
-    }
-  }
-  walk(root)
-  const [holder, key] = places[where % places.length] ?? assert.fail('there is something to change')
-  holder[key] = odd ?? ODD[pick % ODD.length]
-  return JSON.stringify(root.value) ?? ''
-}
-
-/** Whatever came in: amounts are integers in a currency that exists, and text is such as a database takes. */
-function assertSensible(said: { kind: string }): void {
-  const walk = (value: unknown): void => {
-    if (typeof value === 'string') assert.ok(value.isWellFormed() && !value.includes('\0'), 'text can be stored')
-    else if (value instanceof Date) assert.ok(!Number.isNaN(value.getTime()), 'a date is a date')
-    else if (typeof value === 'object' && value !== null) Object.values(value).forEach(walk)
-  }
-  walk(said)
-  const { receipts = [] } = said as { receipts?: Receipt[] }
-  for (const { transactionId, amount } of receipts) {
-    assert.ok(transactionId.length > 0 && transactionId.length <= 255)
-    assert.ok(Number.isSafeInteger(amount.amount) && amount.amount >= 0)
-    assert.equal(parseCurrency(amount.currency), amount.currency)
-  }
-  if (said.kind === 'paid') assert.ok(receipts.length > 0, 'paid by some money')
-  if (said.kind === 'declined') assertDeclined(said)
-  if ('link' in said) assert.match(String(said.link), /^https?:\/\//)
-}
-
-function assertDeclined(said: { kind: string }): asserts said is Declined {
-  assert.equal(said.kind, 'declined')
-  const { failure } = said as Declined
-  assert.ok(FAILURE_CODES.includes(failure.code), failure.code)
-  assert.ok(failure.message.length > 0)
-  assert.ok(failure.providerCode, 'their own code is kept')
-}
-
-/** Each call, once, about orders of its own where it makes one. */
-async function everyCall(rig: Rig, handle: OrderHandle): Promise<[string, string, string][]> {
-  const { connection, savedCards } = rig
-  const refund = { reference: newReference(), order: handle, transactionIds: ['1'], amount: priceOf(rig), reason: null }
-  const calls: [string, () => Promise<{ kind: string }>][] = [
-    ['startCard', () => connection.startCard(orderOf(rig))],
-    ['chargeSavedCard', () => connection.chargeSavedCard(orderOf(rig), savedCards.paying)],
-    ['check', () => connection.check(handle)],
-    ['refund', () => connection.refund(refund)],
-  ]
-  if (rig.provider.capabilities.channels.includes('virtual-bank-account')) {
-    calls.push(['openVirtualAccount', () => connection.openVirtualAccount(orderOf(rig))])
-  }
-  const { listReversals, listTransactions } = connection
-  if (listReversals) calls.push(['listReversals', () => listReversals(handle, ['1'])])
-  const range = { from: new Date(Date.now() - 60_000), to: new Date(Date.now() + 60_000) }
-  if (listTransactions) calls.push(['listTransactions', () => listTransactions(range, null)])
-  return Promise.all(
-    calls.map(async ([name, call]): Promise<[string, string, string]> => {
-      const said = await call()
-      return [name, said.kind, JSON.stringify(said)]
-    }),
-  )
-}
-
-/** Some notices name a transaction and no order. */
-async function findByTransaction({ connection }: Rig, transactionId: string | undefined): Promise<string> {
-  assert.ok(transactionId, 'a notice names an order or a transaction')
-  const found = await connection.findReference?.(transactionId)
-  assert.equal(found?.kind, 'found')
-  return found.reference
-}
-
-/** Something happens to an order, and they tell us. */
-async function noticeOf(rig: Rig, kind: NoticeKind) {
-  const { order, reference, handle } = await startedCard(rig)
-  if (kind === 'failed') await rig.customer.failByCard(reference)
-  else if (kind !== 'pending' && kind !== 'processing') await rig.customer.payByCard(reference, { save: false })
-  if (kind === 'dispute') {
-    assert.ok(rig.disputeAtProvider, 'the rig can open a dispute')
-    await rig.disputeAtProvider(reference, { amount: order.amount.amount, reason: 'fraudulent' })
-  }
-  if (kind === 'refund') {
-    const outcome = await rig.connection.check(handle)
-    const transactionIds = outcome.kind === 'paid' ? outcome.receipts.map((receipt) => receipt.transactionId) : []
-    const wanted = { reference: newReference(), order: handle, transactionIds, amount: order.amount, reason: null }
-    await rig.connection.refund(wanted)
-  }
-  const body = rig.notices.bodyOf(kind, reference)
-  return body && { order, handle, signed: rig.notices.sign(body, new Date()) }
-}

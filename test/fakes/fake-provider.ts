@@ -1,6 +1,6 @@
 import type { Money } from '../../src/kernel/money.ts'
 import type { Provider } from '../../src/providers/provider.ts'
-import type { Features, NoticeRig, Rig } from './conformance.ts'
+import type { Features, NoticeRig, Rig } from './conformance-rig.ts'
 import type { Upstream } from './upstream.ts'
 
 /**

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type Currency, money } from '../../src/kernel/money.ts'
 import type { Order, OrderHandle, Outcome, RefundOrder } from '../../src/providers/provider.ts'
-import type { Rig } from './conformance.ts'
+import type { Rig } from './conformance-rig.ts'
 
 /** Orders, payments and refunds for the conformance suites. */
 

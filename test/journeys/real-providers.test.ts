@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { PaymentId } from '../../src/kernel/ids.ts'
 import { type Currency, formatMoney, money } from '../../src/kernel/money.ts'
 import { makeChecksDue } from '../../src/payments/store/attempts.ts'
-import type { Features } from '../fakes/conformance.ts'
+import type { Features } from '../fakes/conformance-rig.ts'
 import { eventually } from '../support/paying.ts'
 import {
   assertAllAgree,

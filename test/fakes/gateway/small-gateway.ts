@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { gateway } from '../../../src/providers/gateway/adapter.ts'
 import type { RawNotice } from '../../../src/providers/provider.ts'
-import type { NoticeKind, Rig } from '../../../test/fakes/conformance.ts'
+import type { NoticeKind, Rig } from '../../../test/fakes/conformance-rig.ts'
 import { type Asked, httpTo, type Said, startUpstream } from '../../../test/fakes/upstream.ts'
 
 export const SECRET_KEY = 'gsk_0190a1b2c3d47e5f8a9b0c1d2e3f4a5b_0123456789abcdef0123456789abcdef01234567'

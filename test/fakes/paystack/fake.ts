@@ -7,6 +7,7 @@ import type { RawNotice } from '../../../src/providers/provider.ts'
 import type { Fake, FakeProvider, StartFake } from '../fake-provider.ts'
 import { hostedPage } from '../hosted-page.ts'
 import { type Asked, type Said, startUpstream } from '../upstream.ts'
+import { AS_USUAL, BANKS, type Behaviour, list, listOfBanks, ok, refuse, TEST_CARD } from './answers.ts'
 import { FORMS, findFault } from './requests.ts'
 import {
   chargeOf,
@@ -19,18 +20,11 @@ import {
   refundOf,
   rejectionOf,
   type Sale,
-  toJSON,
   transactionOf,
 } from './state.ts'
 
 const SECRET_KEY = 'sk_test_0123456789abcdef0123456789abcdef01234567'
 const PUBLIC_KEY = 'pk_test_89abcdef0123456789abcdef0123456789abcdef'
-const BANKS = [
-  { id: 1, name: 'Access Bank', slug: 'access-bank', code: '044', currency: 'NGN', type: 'nuban' },
-  { id: 9, name: 'Guaranty Trust Bank', slug: 'guaranty-trust-bank', code: '058', currency: 'NGN', type: 'nuban' },
-  { id: 21, name: 'Zenith Bank', slug: 'zenith-bank', code: '057', currency: 'NGN', type: 'nuban' },
-  { id: 30, name: 'GCB Bank', slug: 'gcb', code: '040100', currency: 'GHS', type: 'ghipss' },
-]
 /** No bank has it. */
 const UNKNOWN_ACCOUNT = '0000000009'
 const CARDS = { paying: 'AUTH_paying', declining: 'AUTH_declining', askingForAStep: 'AUTH_asking' }
@@ -46,24 +40,7 @@ export interface FakePaystack extends FakeProvider {
   /** What it accepts and signs with. Change it to rotate the keys of this account. */
   keys: { secretKey: string }
   /** Documented variations of its answers. */
-  behaviour: {
-    /** How it says that it has no such transaction. */
-    missing: 400 | 404
-    /** It adds the fees by itself, in hundredths. */
-    feesPassedOn: number
-    metadata: unknown
-    reusable: boolean
-    /** The most entries that a page of a list has. */
-    longestPage: number
-    /** Lists say how many pages they have, or name the next one. */
-    pages: 'counted' | 'named'
-    /** A refund in the list names the dispute that it settles. */
-    namesDispute: boolean
-    /** `refund_amount` of a dispute is null while it is open. */
-    hidesDisputedAmount: boolean
-    /** Refunds wait for the account of the customer. */
-    refundsNeedAttention: boolean
-  }
+  behaviour: Behaviour
 }
 
 /** Paystack for tests, in test mode: strict about what it is asked, and as odd in its answers as the real one. */
@@ -75,18 +52,10 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
   const waiting: (() => Buffer)[] = []
   const keys = { secretKey }
   const disputes: Dispute[] = []
-  const behaviour: FakePaystack['behaviour'] = {
-    ...{ missing: 404, feesPassedOn: 0, metadata: '', reusable: true, longestPage: 100 },
-    ...{ pages: 'counted', namesDispute: true, hidesDisputedAmount: false, refundsNeedAttention: false },
-  }
+  const behaviour = { ...AS_USUAL }
   // Beyond what a double can tell apart.
   let ids = 9_007_199_254_740_993n
 
-  const ok = (message: string, data: unknown): Said => ({ status: 200, text: toJSON({ status: true, message, data }) })
-  const refuse = (status: number, code: string, message: string): Said => ({
-    status,
-    text: toJSON({ status: false, message, meta: { nextStep: 'Look again' }, type: 'validation_error', code }),
-  })
   const notFound = () => refuse(behaviour.missing, 'transaction_not_found', 'Transaction reference not found.')
   const find = (reference: string) => sales.get(reference) ?? assert.fail('there is such a sale')
   const codeOf = (sale: Sale) => `AUTH_${sale.code}`
@@ -108,14 +77,6 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
 
   function pay(sale: Sale): void {
     if (sale.paidAt) return
-    const card = {
-      last4: '4081',
-      exp_month: '09',
-      exp_year: '2030',
-      card_type: 'visa ',
-      brand: 'visa',
-      bank: 'TEST BANK',
-    }
     const authorization =
       sale.channel === 'card'
         ? {
@@ -123,7 +84,7 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
             channel: 'card',
             reusable: behaviour.reusable,
             signature: 'SIG_x',
-            ...card,
+            ...TEST_CARD,
           }
         : { channel: 'bank_transfer', reusable: false, sender_name: 'Ada', sender_bank_account_number: 'XXXXXX4321' }
     Object.assign(sale, { status: 'success', response: 'Successful', paidAt: new Date().toISOString(), authorization })
@@ -229,17 +190,6 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
     return ok('Refund retried and has been queued for processing', said)
   }
 
-  /** With a cursor; the last page names no next one. */
-  function listOfBanks(query: URLSearchParams): Said {
-    if (query.get('use_cursor') !== 'true') return refuse(400, 'invalid_params', 'The fake lists banks by cursor alone')
-    const [from, size] = [Number(query.get('next') ?? 0), Math.min(Number(query.get('perPage') ?? 50), 2)]
-    const found = BANKS.filter(({ currency }) => currency === query.get('currency'))
-    const next = from + size < found.length ? String(from + size) : null
-    const meta = { next, previous: null, perPage: size }
-    const data = found.slice(from, from + size)
-    return { status: 200, text: toJSON({ status: true, message: 'Banks retrieved', data, meta }) }
-  }
-
   /** Completed at once. */
   function giveBackInDashboard(sale: Sale, amount: number, disputeId?: bigint): Refund {
     const note = `Refund for transaction ${sale.reference}`
@@ -287,24 +237,6 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
     return ok('Authorization URL created', { authorization_url, access_code: code, reference })
   }
 
-  function list<T>(message: string, found: T[], query: URLSearchParams, show: (one: T) => object): Said {
-    const asked = Number(query.get('perPage') ?? query.get('per_page') ?? 50)
-    const [perPage, page] = [Math.min(asked, behaviour.longestPage), Number(query.get('page') ?? 1)]
-    const from = query.get('use_cursor') === 'true' ? query.get('next') : null
-    const skipped = from === null ? (page - 1) * perPage : Number(Buffer.from(from, 'base64').toString().split(':')[1])
-    const after = skipped + perPage
-    const next = after < found.length ? Buffer.from(`undefined:${after}`).toString('base64') : null
-    const meta =
-      behaviour.pages === 'named'
-        ? { next, previous: null, perPage }
-        : {
-            ...{ total: found.length, skipped, perPage: `${perPage}`, page },
-            pageCount: Math.ceil(found.length / perPage),
-          }
-    const data = found.slice(skipped, skipped + perPage).map(show)
-    return { status: 200, text: toJSON({ status: true, message, data, meta }) }
-  }
-
   // By the number alone; a reference finds nothing.
   const ofTransaction = <T extends { sale: Sale }>(all: T[], query: URLSearchParams) =>
     all.filter(({ sale }) => !query.has('transaction') || query.get('transaction') === `${sale.id}`)
@@ -317,7 +249,9 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
       const at = Date.parse(createdAt)
       return at >= from && at <= to
     })
-    return list('Transactions retrieved', found.toReversed(), query, (sale) => transactionOf(sale, behaviour.metadata))
+    return list(behaviour, 'Transactions retrieved', found.toReversed(), query, (sale) =>
+      transactionOf(sale, behaviour.metadata),
+    )
   }
 
   /** The customer's side: pages without a key. */
@@ -355,10 +289,10 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
     if (pathname === '/bank') return listOfBanks(searchParams)
     if (pathname === '/balance') return ok('Balances retrieved', [{ currency: 'NGN', balance: 0 }])
     if (pathname === '/refund') {
-      return list('Refunds retrieved', ofTransaction(refunds, searchParams), searchParams, refundOf)
+      return list(behaviour, 'Refunds retrieved', ofTransaction(refunds, searchParams), searchParams, refundOf)
     }
     if (pathname === '/dispute') {
-      return list('Disputes retrieved', ofTransaction(disputes, searchParams), searchParams, disputeOf)
+      return list(behaviour, 'Disputes retrieved', ofTransaction(disputes, searchParams), searchParams, disputeOf)
     }
     if (pathname === '/transaction') return listSales(searchParams)
     const [, , verb, reference] = pathname.split('/')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeChecksDue } from '../../../src/payments/store/attempts.ts'
-import type { Features } from '../../fakes/conformance.ts'
+import type { Features } from '../../fakes/conformance-rig.ts'
 import { letPass } from '../../support/payment-records.ts'
 import { assertAllAgree, assertBackAtShop, payByCard, statusesOf, withEach } from '../../support/provider-journey.ts'
 import { type At, newUser, startProviderWorld } from '../../support/provider-world.ts'

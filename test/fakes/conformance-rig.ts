@@ -1,0 +1,83 @@
+import type { Connection, Provider, RawNotice } from '../../src/providers/provider.ts'
+import type { Upstream } from './upstream.ts'
+
+/** Input of the conformance suite: a server that speaks the provider's protocol, a connection to it, and a customer. */
+export interface Rig {
+  provider: Provider
+  /** As the merchant would paste them. */
+  settings: Record<string, string>
+  /** Over a real way out to `upstream`, with a deadline of about half a second at most. */
+  connection: Connection
+  upstream: Upstream
+  /** Texts that must never appear in an outcome. */
+  secrets: string[]
+  /** An amount that this provider takes. */
+  price: { amount: number; currency: string; country: string }
+  /** How many orders, and how many refunds, the upstream has written down, under whatever reference. */
+  ordersMade(): number
+  refundsMade(): number
+  customer: {
+    payByCard(reference: string, options: { save: boolean }): Promise<void>
+    failByCard(reference: string): Promise<void>
+    transfer?(reference: string, amount: number): Promise<void>
+    /** Nobody entered the PIN or code that the bank had asked for, if it had, and the bank ends the try. */
+    letStepRunOut?(reference: string): Promise<void>
+  }
+  /** Tokens of saved cards and what becomes of them; absent when the provider knows no such thing. */
+  savedCards: { paying: string; declining: string; unheardOf: string; askingForAStep?: string }
+  /** Where its API is, when that is not the root of `upstream`. */
+  baseURL?: string
+  /** From now on accounts have no name to show. */
+  hideAccountNames?(): void
+  notices: NoticeRig
+  /**
+   * A refund made in the provider's dashboard, completed at once. `amount` is in our minor units. Returns the provider's id of the refund,
+   * or undefined when the amount is more than what is left: a dashboard refuses that as the API does. A fake with notices also queues the notice that the provider sends, and enters the refund in `ledger().givenBack`.
+   */
+  refundAtProvider?(reference: string, amount: number): Promise<string | undefined>
+  /** A cardholder disputes the payment. Returns the provider's id of the dispute. Queues the provider's notice. */
+  disputeAtProvider?(reference: string, dispute: { amount: number; reason: string }): Promise<string>
+  /** `lost`: the money is taken from the merchant, and `ledger().givenBack` has it exactly once. Queues the provider's notice. */
+  closeDispute?(disputeId: string, outcome: 'won' | 'lost'): Promise<void>
+  /** From now on a list holds at most this many entries per page, whatever the adapter asks for. */
+  limitPages?(size: number): void
+}
+
+export interface NoticeRig {
+  /** Signed as the provider signs. */
+  sign(body: Buffer, at: Date): RawNotice
+  /** The body of a notice about what has become of an order. */
+  bodyOf(kind: NoticeKind, reference: string): Buffer | undefined
+  /** Whether the signature covers the body, and its time. */
+  covers: { body: boolean; time: boolean }
+  /** Another account's signature on the same body. */
+  signAsAnother(body: Buffer, at: Date): RawNotice
+}
+
+export type NoticeKind = 'paid' | 'failed' | 'processing' | 'pending' | 'refund' | 'dispute'
+
+/** Optional features of a provider. A test of a feature is registered only for the providers that have it. */
+export interface Features {
+  /** The kinds of notices that the provider sends. */
+  notices: readonly NoticeKind[]
+  /** Charging a saved card may need a PIN or an OTP first. */
+  asksForSteps?: boolean
+  /** A virtual bank account may come without an account name. */
+  hidesAccountNames?: boolean
+  /** `Declined.tryId` differs between two tries on the provider's page. */
+  numbersTries?: boolean
+  /** What happens to a transfer of another amount than the order's. Absent: the provider has no virtual bank accounts. */
+  wrongTransferAmounts?: 'rejected' | 'kept'
+  /** A repeated refund request with the same reference makes no second refund. */
+  idempotentRefunds?: boolean
+  /** The adapter implements `listReturns`; the fake has `refundAtProvider`. */
+  listsReturns?: boolean
+  /** `listReturns` includes disputes; the fake has `disputeAtProvider` and `closeDispute`. */
+  listsDisputes?: boolean
+  /** The adapter implements `listTransactions`; the fake has `limitPages`. */
+  listsTransactions?: boolean
+  /** `refund` and `listReturns` go by the transactions, so that money which a person matched with another order can be refunded. */
+  refundsByTransaction?: boolean
+  /** 401 and 403 at a start call are a decline with `keysRefused`. */
+  reportsRefusedKeys?: boolean
+}
