@@ -15,16 +15,13 @@ import {
 } from '../support/delivering.ts'
 import { closedPort, startListener, takes } from '../support/listener.ts'
 import { eventually, type Shop } from '../support/paying.ts'
-import type { Answer } from '../support/service.ts'
+import { codesOf } from '../support/service.ts'
 
 const service = await startDeliveringService()
 const { database } = service
 service.startEngine()
 const EVENTS = '/payments/v1/events'
 const stateOf = async (shop: Shop, eventId: string) => (await deliverySeen(shop, eventId)).state
-
-const codesOf = ({ body }: Answer) =>
-  Object.fromEntries((body.errors ?? []).map(({ pointer, code }: { pointer: string; code: string }) => [pointer, code]))
 
 test('events are listed newest first, by payment and by type, with keyset pagination', async () => {
   const shop = await service.addShop()

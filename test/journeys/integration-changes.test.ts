@@ -6,15 +6,14 @@ import type { App } from '../../src/http/server/framework.ts'
 import { integrationCache } from '../../src/integrations/integration-cache.ts'
 import { INTEGRATIONS_CHANNEL } from '../../src/integrations/integration-store.ts'
 import { warnOfKeys } from '../../src/integrations/manage-integrations.ts'
-import { providerClients } from '../../src/integrations/provider-clients.ts'
 import { idOf } from '../../src/kernel/ids.ts'
 import { secretBox } from '../../src/kernel/secret-box.ts'
-import { PROVIDERS } from '../../src/providers/registry.ts'
 import { startFakePaystack } from '../fakes/paystack/fake.ts'
 import { KEYS, startAcme } from '../support/acme.ts'
+import { startWithAcme } from '../support/acme-service.ts'
 import { createDatabase } from '../support/database.ts'
 import { eventually } from '../support/paying.ts'
-import { addMerchant, BASE_URL, CHECKOUT, call, startOn, type TestMerchant } from '../support/service.ts'
+import { addMerchant, CHECKOUT, call, type TestMerchant } from '../support/service.ts'
 
 const { database, url } = await createDatabase()
 const { asked, provider: acme, upstream } = await startAcme({ after })
@@ -23,17 +22,8 @@ const settings = KEYS.sandbox
 const ACME = '/payments/v1/integrations/acme'
 
 /** A process of its own: with its own caches, and without news of changes that other processes make. */
-async function startProcess(cache = integrationCache(database)) {
-  const allowPrivate = () => true
-  const masterKey = Buffer.alloc(32, 7)
-  const providers = providerClients({
-    ...{ database, secrets, masterKey, allowPrivate },
-    serverUrl: () => BASE_URL,
-    providers: [...PROVIDERS, acme],
-  })
-  const app = await startOn(database, { secrets, providers, allowPrivate, integrationCache: cache })
-  return { app, providers }
-}
+const startProcess = (cache = integrationCache(database)) =>
+  startWithAcme(database, acme, { secrets, allowPrivate: () => true, integrationCache: cache })
 
 const { app, providers } = await startProcess()
 const { app: other } = await startProcess()

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import type { App } from '../../src/http/server/framework.ts'
-import { providerClients } from '../../src/integrations/provider-clients.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
 import type { Mode } from '../../src/kernel/mode.ts'
 import { secretBox } from '../../src/kernel/secret-box.ts'
 import { createCredential } from '../../src/merchants/manage-merchants.ts'
 import { PROVIDERS } from '../../src/providers/registry.ts'
 import { KEYS, sign, startAcme } from '../support/acme.ts'
+import { startWithAcme } from '../support/acme-service.ts'
 import { createDatabase } from '../support/database.ts'
 import { eventually } from '../support/paying.ts'
-import { type Answer, addMerchant, BASE_URL, call, startOn, type TestMerchant } from '../support/service.ts'
+import { type Answer, addMerchant, BASE_URL, call, codesOf, type TestMerchant } from '../support/service.ts'
 
 const { database } = await createDatabase()
 const { asked, keys, provider: acme, upstream } = await startAcme({ after })
@@ -20,17 +20,8 @@ const ACME = '/payments/v1/integrations/acme'
 const { secretKey, publicKey } = KEYS.sandbox
 
 /** A process of its own, as it were, with connections and memories of its own. */
-async function startProcess(allowPrivate: (mode: Mode) => boolean = (mode) => mode === 'sandbox') {
-  const providers = providerClients({
-    database,
-    secrets,
-    masterKey: Buffer.alloc(32, 7),
-    serverUrl: () => BASE_URL,
-    allowPrivate,
-    providers: [...PROVIDERS, acme],
-  })
-  return { providers, app: await startOn(database, { secrets, providers, allowPrivate }) }
-}
+const startProcess = (allowPrivate = (mode: Mode): boolean => mode === 'sandbox') =>
+  startWithAcme(database, acme, { secrets, allowPrivate })
 
 const { app } = await startProcess()
 const other = await startProcess()
@@ -51,23 +42,15 @@ async function addUser(): Promise<TestMerchant> {
   return merchant
 }
 
+const ORDER = { provider: 'acme', amount: 1_250_000, user: { email: 'ada@example.com' } }
 const initialize = (merchant: TestMerchant, reference: string, on: App = app) =>
-  ask(
-    merchant,
-    'POST',
-    '/payments/v1/payments/initialize',
-    { provider: 'acme', amount: 1_250_000, reference, user: { email: 'ada@example.com' } },
-    on,
-  )
+  ask(merchant, 'POST', '/payments/v1/payments/initialize', { ...ORDER, reference }, on)
 
 const notify = (merchant: TestMerchant, body: string, key: string, mode: Mode = 'sandbox') =>
   call(app, 'POST', `/notices/acme/${mode}/${merchant.merchantId}`, {
     body,
     headers: { 'content-type': 'text/plain', signature: sign(key, Buffer.from(body)) },
   })
-
-const codesOf = ({ body }: Answer) =>
-  Object.fromEntries((body.errors ?? []).map(({ pointer, code }: Record<string, string>) => [pointer, code]))
 
 test('a provider is set up, read, checked, changed and removed, and no answer holds a secret', async () => {
   const merchant = await addMerchant(database)

@@ -15,7 +15,7 @@ import {
 } from '../support/delivering.ts'
 import { startListener, startTrap, takes } from '../support/listener.ts'
 import { request, type Shop } from '../support/paying.ts'
-import { type Answer, addMerchant, call, startOn } from '../support/service.ts'
+import { type Answer, addMerchant, call, codesOf, startOn } from '../support/service.ts'
 
 const service = await startDeliveringService()
 const { database } = service
@@ -26,9 +26,6 @@ const patch = (shop: Pick<Shop, 'headers'>, id: string, changes: unknown): Promi
   request(`${service.baseUrl}${ENDPOINTS}/${id}`, 'PATCH', shop.headers, changes)
 
 const stateOf = async (shop: Shop, eventId: string) => (await deliverySeen(shop, eventId)).state
-
-const codesOf = ({ body }: Answer) =>
-  Object.fromEntries((body.errors ?? []).map(({ pointer, code }: { pointer: string; code: string }) => [pointer, code]))
 
 test('creating an endpoint answers 201 with its secret, which is shown once and stored sealed', async () => {
   const shop = await service.addShop()

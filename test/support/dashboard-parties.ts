@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import Fastify, { type RouteOptions } from 'fastify'
 import type { Database } from '../../src/database/database.ts'
 import { sql } from '../../src/database/sql.ts'
@@ -134,3 +135,48 @@ async function addObjects(database: Database, scope: Scope): Promise<Record<stri
     'webhook-endpoints/id': endpoint.id,
   }
 }
+
+/** The path with a merchant, a mode, and objects of a party. */
+export function pathOf({ url }: Route, merchantId: MerchantId, mode: string, party: Party, objectsOf = mode): string {
+  const objects: Record<string, string> = { ...party.objects, ...party.byMode[objectsOf as Mode] }
+  return url
+    .replaceAll(/([\w-]+)\/:(\w+)/g, (_, segment: string, name: string) => {
+      if (name === 'merchant') return `${segment}/${merchantId}`
+      const object = objects[`${segment}/${name}`] ?? objects[name]
+      assert.ok(object, `an object for ${segment}/:${name} of ${url}: add one to addObjects()`)
+      return `${segment}/${object}`
+    })
+    .replace(':mode', mode)
+}
+
+/** A body that the endpoint accepts, so that only permissions and ownership of objects can refuse it. */
+export const bodiesFor = (other: Party): Record<string, unknown> => ({
+  'POST /merchants/:merchant/:mode/api-keys': {},
+  'POST /merchants/:merchant/invitations': { email: 'guest@example.com', role: 'viewer' },
+  'PATCH /merchants/:merchant/members/:member': { role: 'developer' },
+  'POST /merchants/:merchant/members/:member/reset': { secondFactors: true },
+  'PUT /merchants/:merchant/owner': { member: other.members.viewer },
+  'PUT /merchants/:merchant/security': { requireSecondFactor: false },
+  'PUT /merchants/:merchant/refund-limit': { refundLimit: 100_000 },
+  'POST /merchants/:merchant/:mode/checkouts': { amount: 5_000, country: 'NG', user: { email: 'ada@example.com' } },
+  'POST /merchants/:merchant/:mode/links': { title: 'Class', amount: 5_000, country: 'NG' },
+  'PATCH /merchants/:merchant/:mode/links/:id': { active: false },
+  'POST /merchants/:merchant/:mode/payments/:reference/refunds': { amount: 100 },
+  'POST /merchants/:merchant/:mode/refunds/:id/retry': {
+    destinationAccountNumber: '0690000031',
+    destinationAccountBankCode: '058',
+  },
+  'POST /merchants/:merchant/:mode/payments/:reference/review': { note: 'Looked at.' },
+  'POST /merchants/:merchant/:mode/transfers/:transfer/match': { payment: 'unknown', amount: 700 },
+  'POST /merchants/:merchant/:mode/transfers/:transfer/return': { amount: 700, byHand: true, note: 'By bank.' },
+  'POST /merchants/:merchant/:mode/transfers/:transfer/note': { amount: 700, note: 'Known.' },
+  'POST /merchants/:merchant/:mode/events/redeliver': { from: '2026-01-01' },
+  'POST /merchants/:merchant/:mode/webhook-endpoints': { url: 'https://shop.example/hook' },
+  'PATCH /merchants/:merchant/:mode/webhook-endpoints/:id': { enabled: false },
+  'PUT /merchants/:merchant/:mode/integrations/:provider': { priority: 10 },
+  'PUT /merchants/:merchant/:mode/provider-order': { providers: ['gateway'] },
+  'PATCH /merchants/:merchant/branding': { colour: '#0b6e4f' },
+  'POST /merchants/:merchant/views': { name: 'Late', filters: { late: 'true' } },
+  'PATCH /merchants/:merchant/views/:view': { name: 'Paid late' },
+  'PATCH /merchants/:merchant/settings': { timeZone: 'Africa/Lagos' },
+})

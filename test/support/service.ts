@@ -148,3 +148,8 @@ export function checkout(
     body: { ...CHECKOUT, ...changes },
   })
 }
+
+/** The mistakes of a refused request: which field, and what is wrong. */
+export function codesOf({ body }: Answer): Record<string, string> {
+  return Object.fromEntries((body.errors ?? []).map(({ pointer, code }: Record<string, string>) => [pointer, code]))
+}
