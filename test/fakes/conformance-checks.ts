@@ -108,10 +108,10 @@ export async function everyCall(rig: Rig, handle: OrderHandle): Promise<[string,
     ['refund', () => connection.refund(refund)],
   ]
   if (rig.provider.capabilities.channels.includes('virtual-bank-account')) {
-    calls.push(['openAccount', () => connection.openAccount(orderOf(rig))])
+    calls.push(['openVirtualAccount', () => connection.openVirtualAccount(orderOf(rig))])
   }
-  const { listReturns, listTransactions } = connection
-  if (listReturns) calls.push(['listReturns', () => listReturns(handle, ['1'])])
+  const { listReversals, listTransactions } = connection
+  if (listReversals) calls.push(['listReversals', () => listReversals(handle, ['1'])])
   const range = { from: new Date(Date.now() - 60_000), to: new Date(Date.now() + 60_000) }
   if (listTransactions) calls.push(['listTransactions', () => listTransactions(range, null)])
   return Promise.all(

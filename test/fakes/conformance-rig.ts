@@ -1,4 +1,4 @@
-import type { Connection, Provider, RawNotice } from '../../src/providers/provider.ts'
+import type { ProviderClient, Provider, RawNotice } from '../../src/providers/provider.ts'
 import type { Upstream } from './upstream.ts'
 
 /** Input of the conformance suite: a server that speaks the provider's protocol, a connection to it, and a customer. */
@@ -7,7 +7,7 @@ export interface Rig {
   /** As the merchant would paste them. */
   settings: Record<string, string>
   /** Over a real way out to `upstream`, with a deadline of about half a second at most. */
-  connection: Connection
+  connection: ProviderClient
   upstream: Upstream
   /** Texts that must never appear in an outcome. */
   secrets: string[]
@@ -70,13 +70,13 @@ export interface Features {
   wrongTransferAmounts?: 'rejected' | 'kept'
   /** A repeated refund request with the same reference makes no second refund. */
   idempotentRefunds?: boolean
-  /** The adapter implements `listReturns`; the fake has `refundAtProvider`. */
-  listsReturns?: boolean
-  /** `listReturns` includes disputes; the fake has `disputeAtProvider` and `closeDispute`. */
+  /** The adapter implements `listReversals`; the fake has `refundAtProvider`. */
+  listsReversals?: boolean
+  /** `listReversals` includes disputes; the fake has `disputeAtProvider` and `closeDispute`. */
   listsDisputes?: boolean
   /** The adapter implements `listTransactions`; the fake has `limitPages`. */
   listsTransactions?: boolean
-  /** `refund` and `listReturns` go by the transactions, so that money which a person matched with another order can be refunded. */
+  /** `refund` and `listReversals` go by the transactions, so that money which a person matched with another order can be refunded. */
   refundsByTransaction?: boolean
   /** 401 and 403 at a start call are a decline with `keysRefused`. */
   reportsRefusedKeys?: boolean

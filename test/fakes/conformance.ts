@@ -16,7 +16,7 @@ import {
 } from './conformance-checks.ts'
 import { noticesConformance } from './conformance-notices.ts'
 import { offlineConformance } from './conformance-offline.ts'
-import { returnsConformance } from './conformance-returns.ts'
+import { reversalsConformance } from './conformance-reversals.ts'
 import type { Features, Rig } from './conformance-rig.ts'
 import { handleOf, newReference, orderOf, refundable, startedCard } from './rig.ts'
 import { TROUBLES } from './upstream.ts'
@@ -28,7 +28,7 @@ export function conformanceSuite(
 ): void {
   const { notices, asksForSteps = false, hidesAccountNames = false } = features
   offlineConformance(provider, async (t) => (await rigFor(t)).settings)
-  returnsConformance(provider, features, rigFor)
+  reversalsConformance(provider, features, rigFor)
   noticesConformance(provider, features, rigFor)
   const { name, pageTakesSavedCards, channels } = provider.capabilities
   const test = (what: string, run: (t: TestContext) => Promise<void>) => nodeTest(`${name}: ${what}`, run)

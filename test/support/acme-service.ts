@@ -1,7 +1,7 @@
 import type { Database } from '../../src/database/database.ts'
-import type { HttpParts } from '../../src/http/app.ts'
+import type { HttpDeps } from '../../src/http/app.ts'
 import type { App } from '../../src/http/server/framework.ts'
-import { providerConnections } from '../../src/integrations/provider-connections.ts'
+import { providerClients } from '../../src/integrations/provider-clients.ts'
 import type { Provider, Providers } from '../../src/providers/provider.ts'
 import { PROVIDERS } from '../../src/providers/registry.ts'
 import { BASE_URL, startOn } from './service.ts'
@@ -10,9 +10,9 @@ import { BASE_URL, startOn } from './service.ts'
 export async function startWithAcme(
   database: Database,
   acme: Provider,
-  { secrets, allowPrivate, ...others }: Pick<HttpParts, 'secrets' | 'allowPrivate'> & Partial<HttpParts>,
+  { secrets, allowPrivate, ...others }: Pick<HttpDeps, 'secrets' | 'allowPrivate'> & Partial<HttpDeps>,
 ): Promise<{ app: App; providers: Providers }> {
-  const providers = providerConnections({
+  const providers = providerClients({
     ...{ database, secrets, allowPrivate, masterKey: Buffer.alloc(32, 7) },
     serverUrl: () => BASE_URL,
     providers: [...PROVIDERS, acme],
