@@ -1,5 +1,5 @@
 import type { Clock } from '../kernel/clock.ts'
-import type { Database } from './database.ts'
+import type { Database, Queries } from './database.ts'
 import { sql } from './sql.ts'
 
 const SYNC_EVERY_MS = 10_000
@@ -23,4 +23,11 @@ export async function databaseClock(database: Database): Promise<Clock & { stop(
     now: () => new Date(performance.now() + offsetMs),
     stop: () => clearInterval(timer),
   }
+}
+
+/** The time of the database, exactly, for a statement that follows. For operations that are rare; others use the clock of the service. */
+export async function readTime(db: Queries): Promise<string> {
+  const row = await db.row<{ now: string }>(sql`select now()::text as now`)
+  if (!row) throw new Error('PostgreSQL did not tell the time')
+  return row.now
 }

@@ -12,7 +12,7 @@ export function tidyDemoPayments(tx: Writes, place: Place, payments: PaymentId[]
     update attempts set next_check_at = null, reconcile_at = null, reconcile_until = null
      where place = ${place} and payment_id = any(${ids}::uuid[])`)
   tx.write(sql`
-    update disputes set created_at = opened_at, updated_at = coalesce(resolved_at, opened_at)
+    update disputes set created_at = opened_at, updated_at = greatest(opened_at, resolved_at)
      where place = ${place} and payment_id = any(${ids}::uuid[])`)
   // Endpoints that are set up in the sandbox get no webhooks about them.
   tx.write(sql`

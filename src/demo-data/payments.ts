@@ -54,7 +54,7 @@ async function addLinks({ database }: DemoDataDeps, scope: Scope, { now }: DemoP
   const add = async (wanted: LinkTerms) => {
     const id = newId('link', now, scope.place)
     const code = newShortCode(now, scope.place)
-    await database.transaction((tx) => insertLink(tx, scope, { ...wanted, id, code, expiresInSeconds: null }))
+    await database.transaction((tx) => insertLink(tx, scope, { ...wanted, id, code, createdAt: now, expiresAt: null }))
     return id
   }
   return { workshop: await add(terms), donation: await add(donation) }

@@ -1,6 +1,7 @@
 import type { Queries, Transaction } from '../database/database.ts'
 import { type Statement, sql } from '../database/sql.ts'
 import { type MerchantId, uuidOf } from '../kernel/ids.ts'
+import type { Place } from '../kernel/place.ts'
 
 export interface AuditEntry {
   /**
@@ -18,16 +19,22 @@ export interface AuditEntry {
 
 /** Writes an audit log entry in the transaction of the privileged action. The table is append-only. */
 export async function recordAct(tx: Transaction, entry: AuditEntry): Promise<void> {
-  await tx.rows(actRecorded(entry))
+  await tx.rows(actRecorded(entry.merchantId ? await placeOfMerchant(tx, entry.merchantId) : NO_PLACE, entry))
 }
 
-export function actRecorded(entry: AuditEntry): Statement {
-  const { actor, address } = splitActor(entry.actor)
-  const merchant = entry.merchantId && uuidOf(entry.merchantId)
+/** Of actions on the installation itself, and of a merchant that does not exist. */
+const NO_PLACE: Place = 0
+
+async function placeOfMerchant(db: Queries, id: MerchantId): Promise<Place> {
+  const row = await db.row<{ place: Place }>(sql`select place from merchants where id = ${uuidOf(id)}`)
+  return row?.place ?? NO_PLACE
+}
+
+export function actRecorded(place: Place, { actor: by, act, merchantId, subject }: AuditEntry): Statement {
+  const { actor, address } = splitActor(by)
   return sql`
     insert into audit_log (place, actor, address, act, merchant_id, subject)
-    values (coalesce((select m.place from merchants m where m.id = ${merchant}), 0), ${actor}, ${address}, ${entry.act}, ${merchant},
-            ${entry.subject})`
+    values (${place}, ${actor}, ${address}, ${act}, ${merchantId && uuidOf(merchantId)}, ${subject})`
 }
 
 /** Operations pass the actor as one text. Its address has a column of its own. */
@@ -46,14 +53,14 @@ export interface RecordedAct {
 }
 
 /** Newest first. */
-export function listActs(
+export async function listActs(
   db: Queries,
   merchantId: MerchantId,
   { before, limit }: { before: number | undefined; limit: number },
 ): Promise<RecordedAct[]> {
+  const place = await placeOfMerchant(db, merchantId)
   return db.rows(sql`
     select id, at, actor, address, act, subject from audit_log
-     where place = (select m.place from merchants m where m.id = ${uuidOf(merchantId)})
-       and merchant_id = ${uuidOf(merchantId)} and id < ${before ?? Number.MAX_SAFE_INTEGER}
+     where place = ${place} and merchant_id = ${uuidOf(merchantId)} and id < ${before ?? Number.MAX_SAFE_INTEGER}
      order by id desc limit ${limit}`)
 }

@@ -48,3 +48,13 @@ export function decodePlace32(text: string): Place | undefined {
 export function groupByPlace<Item>(items: Iterable<Item>, placeOf: (item: Item) => Place): [Place, Item[]][] {
   return [...Map.groupBy(items, placeOf)].sort(([a], [b]) => a - b)
 }
+
+/** Runs a statement for each place of the items, each with a commit of its own, and returns all rows. */
+export async function rowsOfEachPlace<Item extends { place: Place }, Row>(
+  items: Item[],
+  run: (place: Place, group: Item[]) => Promise<Row[]>,
+): Promise<Row[]> {
+  return (
+    await Promise.all(groupByPlace(items, ({ place }) => place).map(([place, group]) => run(place, group)))
+  ).flat()
+}

@@ -75,9 +75,15 @@ async function seed(database: Database, secrets: SecretBox) {
     )
   const notice = { provider: 'acme', keysVersion: version, reading: { kind: 'unreadable' as const, because: 'test' } }
   const body = Buffer.from('{"naïve":"\xff"}', 'latin1')
-  const { notice: stored } = await insertNotice(database, secrets, scope, { ...notice, body })
+  const { notice: stored } = await insertNotice(database, secrets, scope, { ...notice, body }, new Date())
   // Of a customer who was erased: it has no body any more.
-  const { notice: erased } = await insertNotice(database, secrets, scope, { ...notice, body: Buffer.from('{}') })
+  const { notice: erased } = await insertNotice(
+    database,
+    secrets,
+    scope,
+    { ...notice, body: Buffer.from('{}') },
+    new Date(),
+  )
   await database.rows(sql`update notices set body = '' where place = ${place} and id = ${erased.id}`)
 
   const [payment, attempt] = [newId('payment', new Date(), place), newId('attempt', new Date(), place)]

@@ -1,7 +1,8 @@
 import type { Queries } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
-import { splitActor } from '../events/audit-log-store.ts'
-import { type MemberId, uuidOf } from '../kernel/ids.ts'
+import { actRecorded } from '../events/audit-log-store.ts'
+import { idOf, type MemberId, uuidOf } from '../kernel/ids.ts'
+import type { Place } from '../kernel/place.ts'
 import { memberActor } from './member.ts'
 
 /** Writes an act that concerns a member's account, such as a sign-in, to the audit log of each merchant of the member. */
@@ -11,10 +12,13 @@ export async function recordAccountAct(
   address: string,
   entry: { act: string; subject: string; actor?: string },
 ): Promise<void> {
-  const by = splitActor(entry.actor ?? memberActor(memberId, address))
-  await db.rows(sql`
-    insert into audit_log (place, actor, address, act, merchant_id, subject)
-    select coalesce(mt.place, 0), ${by.actor}, ${by.address}, ${entry.act}, ms.merchant_id, ${entry.subject}
+  const rows = await db.rows<{ place: Place; merchant_id: string | null }>(sql`
+    select coalesce(mt.place, 0) as place, ms.merchant_id
       from members m left join memberships ms on ms.member_id = m.id left join merchants mt on mt.id = ms.merchant_id
      where m.id = ${uuidOf(memberId)}`)
+  const actor = entry.actor ?? memberActor(memberId, address)
+  for (const { place, merchant_id } of rows) {
+    const merchantId = merchant_id && idOf('merchant', merchant_id)
+    await db.rows(actRecorded(place, { actor, act: entry.act, merchantId: merchantId || null, subject: entry.subject }))
+  }
 }

@@ -77,6 +77,10 @@ export interface Postponed<Item> {
   waitMs: number
 }
 
+/** When each of these is due again, as text: the driver writes the dates of an array without their time zone. */
+export const dueTimes = (late: Postponed<unknown>[], now: Date): string[] =>
+  late.map(({ waitMs }) => new Date(now.getTime() + waitMs).toISOString())
+
 /** Starts the work whose integration has a slot, without waiting for it, and postpones the rest. */
 export async function startWithin<Item>(
   limits: CallLimits,

@@ -42,7 +42,7 @@ export async function startDueReconciliations(
       reconcileOne(deps, each).catch((err) =>
         deps.log.warn({ err, attemptId: each.attemptId }, 'listing refunds and disputes failed; retrying'),
       ),
-    postpone: (late) => postponeReconciliations(deps.database, late),
+    postpone: (late) => postponeReconciliations(deps.database, late, deps.clock.now()),
   })
 }
 

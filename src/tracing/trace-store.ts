@@ -17,8 +17,9 @@ export async function findTrace(db: Queries, paymentId: PaymentId): Promise<stri
 
 /** The trace of the payment that an event is about. */
 export async function findTraceOfEvent(db: Queries, eventId: EventId): Promise<string | undefined> {
+  const place = placeOf(eventId)
   const row = await db.row<{ trace: string | null }>(sql`
-    select p.trace from events e join payments p on p.place = e.place and p.id = e.payment_id
-     where e.place = ${placeOf(eventId)} and e.id = ${uuidOf(eventId)}`)
+    select p.trace from events e join payments p on p.place = ${place} and p.id = e.payment_id
+     where e.place = ${place} and e.id = ${uuidOf(eventId)}`)
   return row?.trace ?? undefined
 }

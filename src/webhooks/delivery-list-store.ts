@@ -50,9 +50,10 @@ interface Row {
 const COLUMNS =
   new Fixed(`d.place, d.id, d.event_id, e.payment_id, e.type, d.endpoint_id, d.url, d.tries, d.created_at, d.due_at, t.status, t.error,
   case when d.state = 'waiting' and not coalesce(w.enabled, true) then 'disabled' else d.state end as state`)
+// The place is the first parameter of the statement.
 const LAST_TRY = new Fixed(`
   left join webhook_endpoints w on w.id = d.endpoint_id
-  left join delivery_tries t on t.place = d.place and t.delivery_id = d.id and t.number = d.tries`)
+  left join delivery_tries t on t.place = $1 and t.delivery_id = d.id and t.number = d.tries`)
 
 function listedOf(row: Row): ListedDelivery {
   const { place, type, url, state, tries } = row
@@ -98,7 +99,7 @@ export async function listDeliveries(
                                            ${below}::uuid)
              order by f.created_at desc, f.id desc limit ${limit}
           )
-          select ${COLUMNS} from page d join events e on e.place = d.place and e.id = d.event_id ${LAST_TRY}
+          select ${COLUMNS} from page d join events e on e.place = ${place} and e.id = d.event_id ${LAST_TRY}
            order by d.created_at desc, d.id desc`
       : filter === 'retrying'
         ? sql`
@@ -111,7 +112,7 @@ export async function listDeliveries(
                where f.place = ${place} and f.state = 'waiting' and f.destination = retried.destination and f.mode = ${mode}
                order by f.due_at limit ${limit}
             ) d
-            join events e on e.place = d.place and e.id = d.event_id ${LAST_TRY}
+            join events e on e.place = ${place} and e.id = d.event_id ${LAST_TRY}
            order by d.due_at limit ${limit}`
         : sql`
           with cursor as materialized (
@@ -120,14 +121,14 @@ export async function listDeliveries(
           -- One more: all deliveries of the cursor's own event may be on the page before.
           page as materialized (
             select n.place, n.id, n.payment_id, n.type from events n
-             cross join lateral (select from deliveries f where f.place = n.place and f.event_id = n.id limit 1) delivered
+             cross join lateral (select from deliveries f where f.place = ${place} and f.event_id = n.id limit 1) delivered
              where n.place = ${place} and n.merchant_id = ${merchant} and n.mode = ${mode} and n.body is not null
                and n.id <= (select event_id from cursor)
                -- Deliveries are deleted before their events, and those without any are not searched.
                and n.id >= (select o.event_id from deliveries o where o.place = ${place} order by o.event_id limit 1)
              order by n.id desc limit ${limit + 1}
           )
-          select ${COLUMNS} from page e join deliveries d on d.place = e.place and d.event_id = e.id ${LAST_TRY}
+          select ${COLUMNS} from page e join deliveries d on d.place = ${place} and d.event_id = e.id ${LAST_TRY}
            where (e.id, d.id) < (select event_id, ${below}::uuid from cursor)
            order by e.id desc, d.id desc limit ${limit}`,
   )
@@ -136,9 +137,10 @@ export async function listDeliveries(
 
 /** The deliveries of all events of a payment, newest first. */
 export async function deliveriesOfPayment(db: Queries, id: PaymentId, limit: number): Promise<ListedDelivery[]> {
+  const place = placeOf(id)
   const rows = await db.rows<Row>(sql`
-    select ${COLUMNS} from events e join deliveries d on d.place = e.place and d.event_id = e.id ${LAST_TRY}
-     where e.place = ${placeOf(id)} and e.payment_id = ${uuidOf(id)}
+    select ${COLUMNS} from events e join deliveries d on d.place = ${place} and d.event_id = e.id ${LAST_TRY}
+     where e.place = ${place} and e.payment_id = ${uuidOf(id)}
      order by d.id desc limit ${limit}`)
   return rows.map(listedOf)
 }
@@ -174,7 +176,7 @@ export async function countDeliveries(
              limit ${most}) as counted`
       : sql`
           select count(*) as count from (
-            select from events e join deliveries d on d.place = e.place and d.event_id = e.id
+            select from events e join deliveries d on d.place = ${place} and d.event_id = e.id
              where e.place = ${place} and e.merchant_id = ${merchant} and e.mode = ${mode} and e.body is not null
              limit ${most}) as counted`,
   )

@@ -287,9 +287,10 @@ class DeliveryLoop implements DeliveryEngine {
     const isGone = answer.kind === 'answer' && answer.status === 410 && delivery.endpointId !== null
     if (isGone) this.#queues.close(queue.destination)
     this.#sendNext(queue)
+    const result = resultOf(delivery, answer, this.#dependencies.clock.now())
     if (this.#state === 'running') await this.#gatherResults()
     // The process ended this call when it stopped. That is no failure of the endpoint.
-    if (this.#state !== 'stopped') await this.#record(queue, resultOf(delivery, answer))
+    if (this.#state !== 'stopped') await this.#record(queue, result)
     if (isGone) this.#queues.reopen(queue.destination)
     this.#queues.forget(delivery)
   }

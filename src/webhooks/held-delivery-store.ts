@@ -1,4 +1,5 @@
 import type { Queries, Transaction } from '../database/database.ts'
+import { readTime } from '../database/database-clock.ts'
 import { sql } from '../database/sql.ts'
 import { DELIVERIES_CHANNEL, destinationOf } from '../events/outbox-store.ts'
 import { type EndpointId, idOf, uuidOf } from '../kernel/ids.ts'
@@ -38,10 +39,11 @@ export async function disableWaiting(
   destination: string,
   limit: number,
 ): Promise<number> {
+  const now = await readTime(tx)
   const row = await tx.row<{ count: number }>(sql`
     with held as (
       -- An array: a join with the ids would read the whole table.
-      update deliveries set state = 'disabled', done_at = now()
+      update deliveries set state = 'disabled', done_at = ${now}::timestamptz
        where place = ${place}
          and id = any (array(select id from deliveries where place = ${place} and state = 'waiting' and destination = ${destination}
                               limit ${limit} for update))

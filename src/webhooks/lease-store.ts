@@ -65,7 +65,7 @@ export async function forgetOldLeases(
        order by destination, place limit ${limit}
     ), gone as (
       delete from delivery_leases l using page s
-       where l.place = s.place and l.destination = s.destination and l.owned_until < now() - interval '1 hour'
+       where l.place between ${ALL_PLACES.first} and ${ALL_PLACES.last} and l.place = s.place and l.destination = s.destination and l.owned_until < now() - interval '1 hour'
     )
     select place, destination from page order by destination, place`)
   return rows.length === limit ? rows.at(-1) : undefined

@@ -10,20 +10,22 @@ const TOO_MANY_HOSTS =
   `too_many_hosts: ${MAX_WAITING_HOSTS} other hosts of yours wait for a retry, so this one is not retried automatically. ` +
   'The event can be sent again.'
 
-/** Writes tries and the new states of their deliveries, and schedules retries. record-results.ts adds the health of endpoints. */
+/** Writes tries and the new states of their deliveries, and schedules retries, with a commit for each place. record-results.ts adds the health of endpoints. */
 export async function recordTries(
   database: Database,
   results: TryResult[],
   maxHosts = MAX_WAITING_HOSTS,
 ): Promise<void> {
   const groups = groupByPlace(results, ({ delivery }) => delivery.place)
-  const [[place] = []] = groups
-  // The usual case: first tries that succeeded. They are not on the retry schedule.
-  if (place !== undefined && groups.length === 1 && !results.some(isScheduled))
-    return writeTries(database, place, results)
-  await database.transaction(async (tx) => {
-    for (const [place, group] of groups) await recordGroup(tx, place, group, maxHosts)
-  })
+  const writes = groups.map(([place, group]) =>
+    // The usual case: first tries that succeeded. They are not on the retry schedule.
+    group.some(isScheduled)
+      ? database.transaction((tx) => recordGroup(tx, place, group, maxHosts))
+      : writeTries(database, place, group),
+  )
+  // All of them, also when one fails. Results that are written again change nothing.
+  const failed = (await Promise.allSettled(writes)).find(({ status }) => status === 'rejected')
+  if (failed) throw (failed as PromiseRejectedResult).reason
 }
 
 const hasFailed = ({ state }: TryResult) => state === 'waiting'

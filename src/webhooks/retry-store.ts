@@ -2,7 +2,7 @@ import { textArray } from '../database/array-literal.ts'
 import type { Queries, Transaction } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
 import { uuidOf } from '../kernel/ids.ts'
-import { ALL_PLACES, type Place } from '../kernel/place.ts'
+import { ALL_PLACES, groupByPlace, type Place } from '../kernel/place.ts'
 import type { DueDelivery } from './claim-store.ts'
 import type { Destination } from './search-store.ts'
 
@@ -38,7 +38,7 @@ export async function scheduleMissedRetries(
   limit: number,
 ): Promise<Destination | undefined> {
   const { first, last } = ALL_PLACES
-  const rows = await db.rows<Destination>(sql`
+  const page = await db.rows<Destination & { missed: boolean }>(sql`
     with recursive hops (place, destination) as (
       (select d.place, d.destination from deliveries d
         where d.state = 'waiting' and d.destination > ${after?.destination ?? ''} and d.place between ${first} and ${last}
@@ -46,20 +46,25 @@ export async function scheduleMissedRetries(
       union all
       select n.place, n.destination from hops h
         cross join lateral (select d.place, d.destination from deliveries d
-                             where d.state = 'waiting' and d.destination > h.destination and d.place between ${first} and ${last}
+                             where d.state = 'waiting' and d.destination > h.destination
+                               and d.place between ${first} and ${last}
                              order by d.destination, d.due_at limit 1) n
-    ), page as (
-      select place, destination from hops limit ${limit}
-    ), missed as (
-      insert into delivery_retries as r (place, destination, merchant_id, mode, is_host, next_due_at)
-      select s.place, s.destination, d.merchant_id, d.mode, d.endpoint_id is null, d.due_at from page s
-        cross join lateral (select * from deliveries d where d.place = s.place and d.state = 'waiting' and d.destination = s.destination
-                             order by d.due_at limit 1) d
-       where d.tries > d.tries_before and d.due_at < now() - interval '1 minute'
-      on conflict (place, destination) do update set next_due_at = excluded.next_due_at where r.next_due_at > now()
     )
-    select place, destination from page order by destination`)
-  return rows.length === limit ? rows.at(-1) : undefined
+    select s.place, s.destination, d.is_overdue and not exists (
+             select from delivery_retries r
+              where r.place = s.place and r.place between ${first} and ${last} and r.destination = s.destination and r.next_due_at <= now()) as missed
+      from (select place, destination from hops limit ${limit}) s
+     cross join lateral (select d.tries > d.tries_before and d.due_at < now() - interval '1 minute' as is_overdue from deliveries d
+                          where d.place = s.place and d.place between ${first} and ${last} and d.state = 'waiting'
+                            and d.destination = s.destination
+                          order by d.due_at limit 1) d
+     order by s.destination`)
+  const missed = page.filter((each) => each.missed)
+  for (const [placeOfGroup, group] of groupByPlace(missed, (each) => each.place)) {
+    const destinations = group.map((each) => each.destination)
+    await scheduleRetries(db, placeOfGroup, destinations.sort())
+  }
+  return page.length === limit ? page.at(-1) : undefined
 }
 
 /**

@@ -69,10 +69,11 @@ function endSpan(span: Span, answer: WebhookAnswer): void {
   span.end()
 }
 
-export function resultOf(delivery: DueDelivery, answer: WebhookAnswer): TryResult {
+export function resultOf(delivery: DueDelivery, answer: WebhookAnswer, at: Date): TryResult {
   const { state, waitSeconds } = judge(answer, delivery.tries - delivery.triesBefore + 1, Math.random())
   return {
     delivery,
+    at,
     state,
     waitSeconds,
     status: answer.kind === 'answer' ? answer.status : null,

@@ -1,4 +1,4 @@
-import type { ProviderClient, Provider, RawNotice } from '../../src/providers/provider.ts'
+import type { Provider, ProviderClient, RawNotice } from '../../src/providers/provider.ts'
 import type { Upstream } from './upstream.ts'
 
 /** Input of the conformance suite: a server that speaks the provider's protocol, a connection to it, and a customer. */

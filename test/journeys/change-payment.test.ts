@@ -328,9 +328,13 @@ test('a customer who is erased while a notice about them ends: its body is not k
   const { payment, attempt } = await startAttempt(database, shop)
   const { place, merchantId, mode } = attempt
   const reading = { kind: 'unreadable' as const, because: 'it names no order' }
-  const { notice } = await insertNotice(database, parts.secrets, attempt, {
-    ...{ provider: attempt.provider, keysVersion: attempt.keysVersion, body: Buffer.from(payment.user.email), reading },
-  })
+  const received = {
+    provider: attempt.provider,
+    keysVersion: attempt.keysVersion,
+    body: Buffer.from(payment.user.email),
+    reading,
+  }
+  const { notice } = await insertNotice(database, parts.secrets, attempt, received, new Date())
   let statements = 0
   const between = {
     ...database,

@@ -76,11 +76,11 @@ test('a check that is asked for while the worker postpones it is made', async ()
     assert.ok(attempt)
     return [{ item: attempt, waitMs: 60_000 }]
   }
-  await postponeChecks(database, await claim())
+  await postponeChecks(database, await claim(), new Date())
   assert.equal(await nextCheck(), false)
   const late = await claim()
   await makeChecksDue(database, id)
-  await postponeChecks(database, late)
+  await postponeChecks(database, late, new Date())
   assert.equal(await nextCheck(), true)
 })
 
@@ -128,6 +128,7 @@ test('payment resync tells that its check was postponed', async () => {
   await postponeChecks(
     database,
     claimed.map((item) => ({ item, waitMs: 3_600_000 })),
+    new Date(),
   )
   const { code, output } = await running
   assert.match(output, /status +pending/)

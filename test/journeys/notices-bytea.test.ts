@@ -21,6 +21,7 @@ test('a notice is stored and a repeat is recognised, whatever bytea_output the d
       secretBox(Buffer.alloc(32)),
       { place, merchantId, mode: 'sandbox' },
       { provider: 'gateway', keysVersion: 0, reading, body: Buffer.from(body) },
+      new Date(),
     )
   assert.equal((await insert('one')).isNew, true)
   assert.equal((await insert('one')).isNew, false)

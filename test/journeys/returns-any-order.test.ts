@@ -109,7 +109,7 @@ test('the lease of a refund ends no earlier in the database than in the process 
   const id = await pendingRefund(payment, 300_000)
   const leased = await database.transaction(async (tx) => {
     await tx.rows(sql`select pg_sleep(0.5)`) // such as waiting for the payment's lock
-    const lease = await leaseRefund(tx, id)
+    const lease = await leaseRefund(tx, id, new Date())
     const row = await tx.row<{ left: number }>(sql`
       select extract(epoch from leased_until - clock_timestamp())::float8 * 1000 as left from refunds where id = ${uuidOf(id)}`)
     return { atProcess: (lease ?? assert.fail()).heldUntilMs - performance.now(), atDatabase: row?.left ?? 0 }

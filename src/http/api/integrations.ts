@@ -126,7 +126,13 @@ export function integrationRoutes(app: App, deps: Deps): void {
       const wanted = provider(params.provider)
       const changes = (request.body ?? {}) as IntegrationChanges // not validated yet: `mistakesIn` reports wrong types
       const found = mistakesIn(request, KNOWN)
-      const record = await setIntegration(deps, { actor: caller.actor, owner: caller, provider: wanted, changes, found })
+      const record = await setIntegration(deps, {
+        actor: caller.actor,
+        owner: caller,
+        provider: wanted,
+        changes,
+        found,
+      })
       deps.integrationCache.invalidate(caller.merchantId)
       const warning = setsKeys(wanted, changes) ? await warnOfKeys(deps, caller, record.provider) : null
       return { ...view(record, caller), warning }

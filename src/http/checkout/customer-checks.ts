@@ -19,7 +19,7 @@ export interface CustomerChecks {
 const TIMEOUT_MS = 4_000
 
 export function customerChecks(deps: PaymentDeps): CustomerChecks {
-  const { database, log } = deps
+  const { database, clock, log } = deps
 
   async function afterReturn(id: AttemptId): Promise<PaymentState | undefined> {
     const found = await findStateByAttempt(database, id)
@@ -31,7 +31,7 @@ export function customerChecks(deps: PaymentDeps): CustomerChecks {
    * check follows. Returns the payment as it is afterwards.
    */
   async function ask(attempt: Attempt): Promise<PaymentState | undefined> {
-    const mayAsk = await claimProviderCheck(database, attempt)
+    const mayAsk = await claimProviderCheck(database, attempt, clock.now())
     const checked = mayAsk ? await inTime(attempt) : undefined
     return checked ?? findPaymentStateById(database, attempt.paymentId)
   }

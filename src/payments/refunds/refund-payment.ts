@@ -95,11 +95,11 @@ export async function refundPayment(
         transactionIds: counted.map(({ transactionId }) => transactionId),
       })
       const subject = refundSubject(made.refund.id, wanted.account)
-      tx.write(actRecorded({ actor, act: 'refund.asked_for', merchantId: payment.merchantId, subject }))
+      tx.write(actRecorded(payment.place, { actor, act: 'refund.asked_for', merchantId: payment.merchantId, subject }))
       return made
     },
   })
-  const held = lease ?? (await leaseRefund(deps.database, refund.id))
+  const held = lease ?? (await leaseRefund(deps.database, refund.id, deps.clock.now()))
   return held ? sendRefund(deps, refund, held) : refund
 }
 
@@ -165,7 +165,7 @@ export async function startDueRefunds(deps: PaymentDeps, limit: number, limits: 
         deps.log.warn({ err, refundId: refund.id }, 'sending a refund failed; retrying'),
       )
     },
-    postpone: (late) => postponeRefunds(deps.database, late),
+    postpone: (late) => postponeRefunds(deps.database, late, deps.clock.now()),
   })
 }
 
@@ -205,7 +205,7 @@ const RENEW_EVERY_MS = 20_000
  * request, in several calls. Without the lease, two processes could both find none and refund twice.
  */
 async function underLease<T>(
-  { database, log }: PaymentDeps,
+  { database, clock, log }: PaymentDeps,
   { id: refundId }: Refund,
   first: RefundLease,
   work: (isLeaseHeld: () => boolean) => Promise<T>,
@@ -214,7 +214,7 @@ async function underLease<T>(
   const renewing = setInterval(async () => {
     if (!lease) return
     try {
-      lease = await renewRefundLease(database, refundId, lease)
+      lease = await renewRefundLease(database, refundId, lease, clock.now())
       if (!lease) log.warn({ refundId }, 'refund lease lost')
     } catch (err) {
       log.warn({ err, refundId }, 'renewing a refund lease failed; retrying')

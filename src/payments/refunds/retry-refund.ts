@@ -31,11 +31,11 @@ export async function retryRefund(
       limit?.(money(refundedBefore(refunds, reviews), payment.currency))
       saveRefundAccount(tx, id, sealAccount(deps.secrets, id, account), deps.clock.now())
       const subject = refundSubject(id, account)
-      tx.write(actRecorded({ actor, act: 'refund.retried', merchantId: payment.merchantId, subject }))
+      tx.write(actRecorded(payment.place, { actor, act: 'refund.retried', merchantId: payment.merchantId, subject }))
       return refund
     },
   })
   // Without the lease another process is asking the provider, and sends the account next.
-  const lease = await leaseRefund(deps.database, id)
+  const lease = await leaseRefund(deps.database, id, deps.clock.now())
   return lease ? sendRefund(deps, refund, lease) : refund
 }

@@ -173,7 +173,7 @@ const disputeChanged = (type: EventType, dispute: Dispute, refund?: Refund): Cha
 })
 
 export function keepDispute(work: Reconciliation, dispute: Dispute): void {
-  saveDispute(work.tx, dispute)
+  saveDispute(work.tx, dispute, work.deps.clock.now())
   work.disputes = work.disputes.map((other) => (other.id === dispute.id ? dispute : other))
 }
 

@@ -25,7 +25,7 @@ export async function startDueChecks(deps: PaymentDeps, limit: number, limits: C
     keyOf: (attempt) => `${integrationKey(attempt)} ${urgency(attempt, now)}`,
     maxWaitOf: (attempt) => (urgency(attempt, now) === 'ended' ? MAX_BACKGROUND_WAIT_MS : undefined),
     work: (attempt) => check(deps, attempt),
-    postpone: (late) => postponeChecks(deps.database, late),
+    postpone: (late) => postponeChecks(deps.database, late, now),
   })
 }
 
@@ -45,6 +45,6 @@ async function check(deps: PaymentDeps, attempt: Attempt): Promise<void> {
     await checkAttempt(deps, attempt, { source: 'check' })
   } catch (err) {
     deps.log.warn({ err, attemptId: attempt.id }, 'checking an attempt failed; retrying')
-    await releaseCheck(deps.database, attempt.id).catch(() => {}) // the lease expires anyway
+    await releaseCheck(deps.database, attempt.id, deps.clock.now()).catch(() => {}) // the lease expires anyway
   }
 }

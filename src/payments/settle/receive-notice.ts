@@ -68,12 +68,8 @@ export async function receiveNotice(
   const scope = { ...owner, place: current.place }
   if (reading.kind === 'hint') return { ...reading, scope }
   const { body } = raw
-  const stored = await insertNotice(reservedOf(deps.database), deps.secrets, scope, {
-    provider,
-    keysVersion,
-    body,
-    reading,
-  })
+  const kept = { provider, keysVersion, body, reading }
+  const stored = await insertNotice(reservedOf(deps.database), deps.secrets, scope, kept, deps.clock.now())
   return { kind: 'kept', ...stored }
 }
 
@@ -108,13 +104,13 @@ function readWith({ list }: NoticeKeys, notice: RawNotice): Signed {
 
 /** An unsigned notice about a known order schedules a check, at most one per minute and payment. The worker makes it. */
 export async function scheduleCheckForHint(
-  { database }: PaymentDeps,
+  { database, clock }: PaymentDeps,
   scope: Scope,
   provider: string,
   reference: string,
 ): Promise<void> {
   const found = await findStateByOrder(database, scope, { provider }, reference)
-  if (found) await database.transaction((tx) => scheduleHintedCheck(tx, found.attempt))
+  if (found) await database.transaction((tx) => scheduleHintedCheck(tx, found.attempt, clock.now()))
 }
 
 /** Adapters must not throw. If one does, the notice is stored as unreadable. */
@@ -267,6 +263,6 @@ export async function startWaitingNotices(deps: PaymentDeps, limit: number, limi
       processNotice(deps, notice).catch((err) =>
         deps.log.warn({ err, noticeId: notice.id }, 'processing a notice failed; retrying'),
       ),
-    postpone: (late) => postponeNotices(deps.database, late),
+    postpone: (late) => postponeNotices(deps.database, late, deps.clock.now()),
   })
 }

@@ -7,7 +7,7 @@ import type { IntegrationCache } from '../../integrations/integration-cache.ts'
 import { listEnabledIntegrations } from '../../integrations/integration-store.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { type LinkId, newId, newReference, newShortCode, type PaymentId } from '../../kernel/ids.ts'
-import { groupByPlace } from '../../kernel/place.ts'
+import { groupByPlace, type Place } from '../../kernel/place.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Owner, Scope } from '../../kernel/scope.ts'
 import type { Payment, PaymentRequest } from '../state/payment.ts'
@@ -154,11 +154,32 @@ export function newPayment(wanted: CreatePayment, now: Date): NewPayment {
   return { payment, idempotency: wanted.idempotency }
 }
 
-/** Inserts all payments with one commit, and in one statement if they are of one place. For each: true if it is new, or its error. */
+/**
+ * Inserts the payments of each place in one statement, with one commit. For each: true if it is new, or its error. A place that fails does not
+ * fail the others; only when all of them fail, it throws.
+ */
 async function insertTogether(database: Database, payments: NewPayment[]): Promise<(boolean | Error)[]> {
+  const results = new Map<NewPayment, boolean | Error>()
+  const groups = groupByPlace(payments, ({ payment }) => payment.place)
+  const writes = groups.map(async ([place, group]) => {
+    const inserted = await insertOfPlace(database, place, group)
+    for (const [index, payment] of group.entries()) results.set(payment, inserted[index] ?? false)
+  })
+  const failures = (await Promise.allSettled(writes)).map((write) =>
+    write.status === 'rejected' ? write.reason : null,
+  )
+  if (failures.every((failure) => failure !== null)) throw failures[0]
+  for (const [index, failure] of failures.entries())
+    if (failure !== null) for (const payment of groups[index]?.[1] ?? []) results.set(payment, failure)
+  return payments.map((payment) => results.get(payment) ?? false)
+}
+
+async function insertOfPlace(database: Database, place: Place, payments: NewPayment[]): Promise<(boolean | Error)[]> {
+  const [first, second] = payments
   for (let tries = 1; ; tries++) {
     try {
-      return await insertAll(database, payments)
+      if (first && !second) return [await insertOne(database, first)]
+      return await insertPayments(database, place, payments)
     } catch (error) {
       // After a lost connection the commit is uncertain. The ids were chosen here, so repeating the statement is safe.
       if (lostConnection(error) && tries < MAX_TRIES) continue
@@ -172,22 +193,6 @@ async function insertTogether(database: Database, payments: NewPayment[]): Promi
       throw error
     }
   }
-}
-
-async function insertAll(database: Database, payments: NewPayment[]): Promise<boolean[]> {
-  const [first, second] = payments
-  if (first && !second) return [await insertOne(database, first)]
-  const groups = groupByPlace(payments, ({ payment }) => payment.place)
-  const [[place] = []] = groups
-  if (place !== undefined && groups.length === 1) return insertPayments(database, place, payments)
-  const inserted = new Map<NewPayment, boolean>()
-  await database.transaction(async (tx) => {
-    for (const [place, group] of groups) {
-      const results = await insertPayments(tx, place, group)
-      for (const [index, payment] of group.entries()) inserted.set(payment, results[index] === true)
-    }
-  })
-  return payments.map((payment) => inserted.get(payment) === true)
 }
 
 /** False if its reference, key or short code is in use. */

@@ -38,7 +38,7 @@ export async function withIdempotencyKey<Answer>(
     endpoint: wanted.endpoint,
     reference: wanted.reference ?? newReference(clock.now(), caller.place),
   }
-  const claim = await claimCall(database, caller, call)
+  const claim = await claimCall(database, caller, call, clock.now())
   switch (claim.kind) {
     case 'answered':
       return { answer: claim.answer as Answer, replayed: true }

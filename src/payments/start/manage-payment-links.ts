@@ -31,18 +31,22 @@ export async function createLink(
       throw new Problem('too_many_links', `You have ${MAX_LINKS} links in this mode, the most that are possible.`)
     const now = deps.clock.now()
     const id = newId('link', now, caller.place)
-    await insertLink(tx, caller, { ...terms, id, code: newShortCode(now, caller.place), expiresInSeconds })
+    const times = { createdAt: now, expiresAt: endOf(now, expiresInSeconds) }
+    await insertLink(tx, caller, { ...terms, ...times, id, code: newShortCode(now, caller.place) })
     if (startedBy) tx.write(startedIdSaved(startedBy, id))
     await recordAct(tx, { actor: caller.actor, act: 'link.created', merchantId: caller.merchantId, subject: id })
     return own(await findLink(tx, caller, id))
   })
 }
 
+const endOf = (now: Date, expiresInSeconds: number | null) =>
+  expiresInSeconds === null ? null : new Date(now.getTime() + expiresInSeconds * 1_000)
+
 export type LinkChanges = Partial<Omit<LinkTerms, 'currency' | 'country'>>
 
 /** `expiresInSeconds`: from now; null removes the expiry, undefined leaves it. */
 export function changeLink(
-  { database }: Deps,
+  { database, clock }: Deps,
   caller: Caller,
   id: LinkId,
   { expiresInSeconds, ...changes }: LinkChanges & { expiresInSeconds?: number | null },
@@ -52,7 +56,7 @@ export function changeLink(
     const mistakes = linkMistakes(link)
     if (mistakes.length > 0) refuse(mistakes)
     await updateLink(tx, link)
-    if (expiresInSeconds !== undefined) await setLinkExpiry(tx, id, expiresInSeconds)
+    if (expiresInSeconds !== undefined) await setLinkExpiry(tx, id, endOf(clock.now(), expiresInSeconds))
     await recordAct(tx, { actor: caller.actor, act: 'link.changed', merchantId: caller.merchantId, subject: id })
     return own(await findLink(tx, caller, id))
   })

@@ -1,11 +1,12 @@
 import type { Queries, Writes } from '../../database/database.ts'
+import { readTime } from '../../database/database-clock.ts'
 import { Fixed, type Statement, sql } from '../../database/sql.ts'
 import type { Channel } from '../../kernel/channel.ts'
 import { type AttemptId, idOf, type PaymentId, placeOf, uuidOf } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
 import type { Currency } from '../../kernel/money.ts'
-import { ALL_PLACES, groupByPlace } from '../../kernel/place.ts'
-import type { Postponed } from '../../outbound/call-limits.ts'
+import { ALL_PLACES, groupByPlace, type Place, rowsOfEachPlace } from '../../kernel/place.ts'
+import { dueTimes, type Postponed } from '../../outbound/call-limits.ts'
 import type { Failure } from '../../providers/provider.ts'
 import type { Attempt, AttemptStatus, Instructions } from '../state/attempt.ts'
 
@@ -161,29 +162,31 @@ export function scheduleReconciliation(tx: Writes, { place, id }: Attempt, at: D
 }
 
 /**
- * Claims attempts whose check is due, with a lease of one minute. Found without a lock: the update takes those that have not changed since.
- * `is not distinct from` uses no index. With `next_check_at <= now()`, and few due at the last analyze, PostgreSQL would compare every due
- * attempt with every one of this claim.
+ * Claims attempts whose check is due, with a lease of one minute. They are found without a lock, over all places. Then an update of each place
+ * takes those that are still due, so that of two processes one gets the attempt. Both use the same time of the database. `is true` uses no
+ * index: with few due at the last analyze, PostgreSQL would read every due attempt to find those of this claim.
  */
 export async function claimDueChecks(db: Queries, limit: number): Promise<Attempt[]> {
-  const rows = await db.rows<AttemptRow>(sql`
-    with due as materialized (
-      select place, id, next_check_at, check_leased_until from attempts
-       where next_check_at <= now() and check_leased_until < now() and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
-       order by next_check_at limit ${limit}
-    )
-    update attempts a set check_leased_until = now() + interval '1 minute'
-      from due
-     where a.place = due.place and a.id = due.id and a.check_leased_until = due.check_leased_until
-       and a.next_check_at is not distinct from due.next_check_at
-    returning ${ATTEMPT_COLUMNS}`)
+  const due = await db.rows<{ place: Place; id: string; now: string }>(sql`
+    select place, id, now()::text as now from attempts
+     where next_check_at <= now() and check_leased_until < now() and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
+     order by next_check_at limit ${limit}`)
+  const now = due[0]?.now
+  const rows = await rowsOfEachPlace(due, (place, group) =>
+    db.rows<AttemptRow>(sql`
+      update attempts a set check_leased_until = ${now}::timestamptz + interval '1 minute'
+       where a.place = ${place} and a.id = any(${group.map(({ id }) => id)}::uuid[])
+         and (a.next_check_at <= ${now}::timestamptz) is true and a.check_leased_until < ${now}::timestamptz
+      returning ${ATTEMPT_COLUMNS}`),
+  )
   return rows.map(attemptOf)
 }
 
 /** Makes the checks of a payment's attempts due now. The worker makes them. Attempts that await confirmation have no provider order. */
 export async function makeChecksDue(db: Queries, id: PaymentId): Promise<number> {
+  const now = await readTime(db)
   const rows = await db.rows(sql`
-    update attempts set next_check_at = now(), check_leased_until = '-infinity'
+    update attempts set next_check_at = ${now}::timestamptz, check_leased_until = '-infinity'
      where place = ${placeOf(id)} and payment_id = ${uuidOf(id)} and instructions->>'kind' is distinct from 'confirm' returning id`)
   return rows.length
 }
@@ -192,15 +195,15 @@ export async function makeChecksDue(db: Queries, id: PaymentId): Promise<number>
  * Rate limit for checks on a customer's return: one in 3 seconds per payment, over all processes. When it is exceeded, a scheduled check
  * becomes due after the 3 seconds.
  */
-export async function claimProviderCheck(db: Queries, { id, paymentId }: Attempt): Promise<boolean> {
-  const now = await db.row(sql`
-    update payments set provider_asked_at = now()
-     where place = ${placeOf(paymentId)} and id = ${uuidOf(paymentId)} 
+export async function claimProviderCheck(db: Queries, { id, place, paymentId }: Attempt, now: Date): Promise<boolean> {
+  const claimed = await db.row(sql`
+    update payments set provider_asked_at = ${now}
+     where place = ${place} and id = ${uuidOf(paymentId)}
        and (provider_asked_at is null or provider_asked_at <= now() - interval '3 seconds') returning id`)
-  if (now) return true
+  if (claimed) return true
   await db.rows(sql`
     update attempts a set next_check_at = least(a.next_check_at, p.provider_asked_at + interval '3 seconds') from payments p
-     where a.place = ${placeOf(id)} and a.id = ${uuidOf(id)} and p.place = a.place and p.id = a.payment_id and a.next_check_at is not null`)
+     where a.place = ${place} and a.id = ${uuidOf(id)} and p.place = ${place} and p.id = a.payment_id and a.next_check_at is not null`)
   return false
 }
 
@@ -213,20 +216,20 @@ export async function hasChecksDue(db: Queries, id: PaymentId): Promise<boolean>
 }
 
 /** Shortens the lease after a failed check, so that it is retried in 5 seconds. */
-export async function releaseCheck(db: Queries, id: AttemptId): Promise<void> {
+export async function releaseCheck(db: Queries, id: AttemptId, now: Date): Promise<void> {
   await db.rows(sql`
-    update attempts set check_leased_until = now() + interval '5 seconds' where place = ${placeOf(id)} and id = ${uuidOf(id)}`)
+    update attempts set check_leased_until = ${now}::timestamptz + interval '5 seconds' where place = ${placeOf(id)} and id = ${uuidOf(id)}`)
 }
 
 /**
  * Postpones checks that exceed the rate limit of their integration, and releases their leases. An attempt that has changed since it
  * was claimed stays as it is. `is true` uses no index either, see claimDueChecks.
  */
-export async function postponeChecks(db: Queries, late: Postponed<Attempt>[]): Promise<void> {
+export async function postponeChecks(db: Queries, late: Postponed<Attempt>[], now: Date): Promise<void> {
   for (const [place, group] of groupByPlace(late, ({ item }) => item.place)) {
     await db.rows(sql`
-      update attempts a set next_check_at = now() + make_interval(secs => l.wait_ms / 1000), check_leased_until = '-infinity'
-        from unnest(${group.map(({ item }) => uuidOf(item.id))}::uuid[], ${group.map(({ waitMs }) => waitMs)}::float8[]) as l (id, wait_ms)
+      update attempts a set next_check_at = l.due_at, check_leased_until = '-infinity'
+        from unnest(${group.map(({ item }) => uuidOf(item.id))}::uuid[], ${dueTimes(group, now)}::timestamptz[]) as l (id, due_at)
        where a.place = ${place} and a.id = l.id and (a.next_check_at <= now()) is true and a.check_leased_until > now()`)
   }
 }

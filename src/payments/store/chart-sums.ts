@@ -54,8 +54,8 @@ function nearestDay(at: Date): Date {
 
 /**
  * The sums of a merchant, for each part of a range and for all of it: `starts` are the beginnings of the parts. Facts after the cursor are
- * read from the payments and events themselves, from `recent` on, so that the newest ones are counted too. `offset 0` keeps PostgreSQL from
- * comparing all rows of a merchant with all spans: it reads each span by the index.
+ * read from the payments and events themselves, from `recent` on, so that the newest ones are counted too. Each span is summed up by itself,
+ * so that PostgreSQL reads it by the index, and does not compare all rows of a merchant with all spans.
  */
 export async function chartSums(
   db: Queries,
@@ -73,11 +73,11 @@ export async function chartSums(
   // `has_days` is false when there are no daily sums, or no more: they are being made again, or this is a replica that is behind.
   return db.rows<ChartSum>(sql`
     with cursor as materialized (
-      select folded_to, coalesce(days_to >= ${daysTo}::timestamptz, false) as has_days
-        from (select) as one left join rollup_cursors on place = ${place}
+      select c.folded_to, c.days_to from (select ${place}::smallint as place) as one left join rollup_cursors c using (place)
     ),
+    daily as materialized (select coalesce(days_to >= ${daysTo}::timestamptz, false) as has_days from cursor),
     stretch as materialized (
-      select ${place}::smallint as place, ${LAST_UUID}::uuid as until, greatest(${firstUuidAt(recent)}::uuid, folded_to) as after from cursor
+      select ${LAST_UUID}::uuid as until, greatest(${firstUuidAt(recent)}::uuid, folded_to) as after from cursor
     ),
     facts as (${FACTS}),
     sums as (
@@ -85,17 +85,19 @@ export async function chartSums(
         from unnest(${hours.parts}::integer[], ${hours.signs}::integer[], ${hours.since}::timestamptz[], ${hours.until}::timestamptz[],
                     ${areWithDays}::boolean[]) as s (part, sign, since, until, with_days)
        cross join lateral (
-         select n.currency, n.fact, n.provider, n.channel, n.detail, n.count, n.amount from rollups n
-          where n.place = ${place} and n.merchant_id = ${merchant} and n.mode = ${mode} and n.hour >= s.since and n.hour < s.until offset 0) r
-       where s.with_days = (select has_days from cursor)
+         select n.currency, n.fact, n.provider, n.channel, n.detail, sum(n.count) as count, sum(n.amount) as amount from rollups n
+          where n.place = ${place} and n.merchant_id = ${merchant} and n.mode = ${mode} and n.hour >= s.since and n.hour < s.until
+          group by 1, 2, 3, 4, 5) r
+       where s.with_days = (select has_days from daily)
       union all
       select s.part, r.currency, r.fact, r.provider, r.channel, r.detail, s.sign * r.count, s.sign * r.amount
         from unnest(${days.parts}::integer[], ${days.signs}::integer[], ${days.since}::timestamptz[], ${days.until}::timestamptz[])
              as s (part, sign, since, until)
        cross join lateral (
-         select n.currency, n.fact, n.provider, n.channel, n.detail, n.count, n.amount from daily_rollups n
-          where n.place = ${place} and n.merchant_id = ${merchant} and n.mode = ${mode} and n.day >= s.since and n.day < s.until offset 0) r
-       where (select has_days from cursor)
+         select n.currency, n.fact, n.provider, n.channel, n.detail, sum(n.count) as count, sum(n.amount) as amount from daily_rollups n
+          where n.place = ${place} and n.merchant_id = ${merchant} and n.mode = ${mode} and n.day >= s.since and n.day < s.until
+          group by 1, 2, 3, 4, 5) r
+       where (select has_days from daily)
       union all
       select width_bucket(at, ${starts}::timestamptz[]), currency, fact, provider, channel, detail, 1, amount from facts
        where merchant_id = ${merchant} and mode = ${mode} and at >= ${from} and at < ${to}

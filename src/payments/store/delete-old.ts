@@ -9,13 +9,16 @@ import { HOLDS_OPEN_MONEY, IS_LATE_AND_OPEN } from './transfers.ts'
 
 /** Deletes calls of attempts that began before that time. Returns when they were made. */
 export async function deleteOldProviderCalls(db: Queries, before: Date, limit: number): Promise<Date[]> {
+  const { first, last } = ALL_PLACES
   const rows = await db.rows<{ at: Date }>(freshSql`
     with old as materialized (
       select place, id from provider_calls
-       where place between ${ALL_PLACES.first} and ${ALL_PLACES.last} and attempt_id < ${firstUuidAt(before)}::uuid and at < ${before}
+       where place between ${first} and ${last} and attempt_id < ${firstUuidAt(before)}::uuid and at < ${before}
        order by attempt_id limit ${limit}
     )
-    delete from provider_calls c using old where c.place = old.place and c.id = old.id returning c.at`)
+    delete from provider_calls c using old
+     where c.place between ${first} and ${last} and c.place = old.place and c.id = old.id
+    returning c.at`)
   return rows.map(({ at }) => at)
 }
 
@@ -36,7 +39,7 @@ export function findOwnersOfOldPayments(
       from (select id, place from merchants where id > ${after}::uuid order by id limit ${limit}) m
       left join lateral (
         select p.id from payments p
-         where p.place = m.place and p.merchant_id = m.id and p.mode = ${mode} and p.id < ${firstUuidAt(before)}::uuid
+         where p.place = m.place and p.place between ${ALL_PLACES.first} and ${ALL_PLACES.last} and p.merchant_id = m.id and p.mode = ${mode} and p.id < ${firstUuidAt(before)}::uuid
          order by p.id limit 1) o on true
      order by m.id`)
 }
@@ -55,11 +58,11 @@ const OPEN_PAYMENTS = `
   union all
   -- A lateral with a limit: for a join PostgreSQL reads every delivery that waits.
   select e.payment_id from events e
-   cross join lateral (select from deliveries d where d.place = e.place and d.event_id = e.id and d.state = 'waiting' limit 1) waiting
+   cross join lateral (select from deliveries d where d.place = $1 and d.event_id = e.id and d.state = 'waiting' limit 1) waiting
    where e.place = $1 and e.payment_id = any((select ids from locked)::uuid[])
   union all
   -- Payments of a link count for its limit.
-  select p.id from payments p left join links l on l.place = p.place and l.id = p.link_id
+  select p.id from payments p left join links l on l.place = $1 and l.id = p.link_id
    where p.place = $1 and p.id = any((select ids from locked)::uuid[])
      and (p.status = 'pending' or ${IS_LATE_AND_OPEN.text} or l.active and l.max_payments is not null)`
 

@@ -61,12 +61,12 @@ export function insertDispute(tx: Writes, dispute: Dispute): void {
 }
 
 /** Under the lock of the payment. */
-export function saveDispute(tx: Writes, dispute: Dispute): void {
+export function saveDispute(tx: Writes, dispute: Dispute, now: Date): void {
   tx.write(sql`
     update disputes
        set amount = ${dispute.amount}, status = ${dispute.status}, reason = ${dispute.reason}, respond_by = ${dispute.respondBy},
            refund_id = ${dispute.refundId && uuidOf(dispute.refundId)}, settled_by = ${dispute.settledBy},
-           resolved_at = ${dispute.resolvedAt}, updated_at = now()
+           resolved_at = ${dispute.resolvedAt}, updated_at = ${now}
      where place = ${placeOf(dispute.id)} and id = ${uuidOf(dispute.id)}`)
 }
 
@@ -81,12 +81,12 @@ export type DisputeOfPayment = Dispute & { paymentReference: string }
 
 export async function findDispute(
   db: Queries,
-  { merchantId, mode }: Scope,
+  { place, merchantId, mode }: Scope,
   id: DisputeId,
 ): Promise<DisputeOfPayment | undefined> {
   const row = await db.row<DisputeRow & { reference: string }>(sql`
-    select ${COLUMNS}, p.reference from disputes d join payments p on p.place = d.place and p.id = d.payment_id
-     where d.place = ${placeOf(id)} and d.id = ${uuidOf(id)} and d.merchant_id = ${uuidOf(merchantId)} and d.mode = ${mode}`)
+    select ${COLUMNS}, p.reference from disputes d join payments p on p.place = ${place} and p.id = d.payment_id
+     where d.place = ${place} and d.id = ${uuidOf(id)} and d.merchant_id = ${uuidOf(merchantId)} and d.mode = ${mode}`)
   return row && { ...disputeOf(row), paymentReference: row.reference }
 }
 
@@ -106,7 +106,7 @@ export async function listDisputes(
   const rows = await db.rows<DisputeRow & { reference: string }>(
     paymentId
       ? sql`
-        select ${COLUMNS}, p.reference from disputes d join payments p on p.place = d.place and p.id = d.payment_id
+        select ${COLUMNS}, p.reference from disputes d join payments p on p.place = ${place} and p.id = d.payment_id
          where d.place = ${place} and d.payment_id = ${uuidOf(paymentId)} and d.merchant_id = ${merchant} and d.mode = ${mode} and d.id < ${below}::uuid
            and (${status ?? null}::text is null or d.status = ${status ?? null})
          order by d.id desc limit ${limit}`
@@ -116,14 +116,14 @@ export async function listDisputes(
           select * from disputes
            where place = ${place} and merchant_id = ${merchant} and mode = ${mode} and status = ${status} and id < ${below}::uuid
            order by id desc limit ${limit}) d
-          join payments p on p.place = d.place and p.id = d.payment_id
+          join payments p on p.place = ${place} and p.id = d.payment_id
          order by d.id desc`
         : sql`
         select ${COLUMNS}, p.reference from (
           select * from disputes
            where place = ${place} and merchant_id = ${merchant} and mode = ${mode} and id < ${below}::uuid
            order by id desc limit ${limit}) d
-          join payments p on p.place = d.place and p.id = d.payment_id
+          join payments p on p.place = ${place} and p.id = d.payment_id
          order by d.id desc`,
   )
   return rows.map((row) => ({ ...disputeOf(row), paymentReference: row.reference }))

@@ -217,12 +217,12 @@ async function eraseTexts(tx: Transaction, place: Place, ids: string[], { patter
   await tx.rows(sql`
     update deliveries d set url = regexp_replace(d.url, ${pattern}, ${ERASED}, 'gi')
       from events e
-     where e.place = ${place} and e.payment_id = any(${ids}::uuid[]) and d.place = e.place and d.event_id = e.id and d.url ~* ${pattern}`)
+     where e.place = ${place} and e.payment_id = any(${ids}::uuid[]) and d.place = ${place} and d.event_id = e.id and d.url ~* ${pattern}`)
   await tx.rows(sql`
     update delivery_tries t
        set answer = regexp_replace(t.answer, ${pattern}, ${ERASED}, 'gi'), error = regexp_replace(t.error, ${pattern}, ${ERASED}, 'gi')
-      from events e join deliveries d on d.place = e.place and d.event_id = e.id
-     where e.place = ${place} and e.payment_id = any(${ids}::uuid[]) and t.place = d.place and t.delivery_id = d.id
+      from events e join deliveries d on d.place = ${place} and d.event_id = e.id
+     where e.place = ${place} and e.payment_id = any(${ids}::uuid[]) and t.place = ${place} and t.delivery_id = d.id
        and (t.answer ~* ${pattern} or t.error ~* ${pattern})`)
 }
 

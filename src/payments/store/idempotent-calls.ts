@@ -25,12 +25,13 @@ const LEASE_MS = 60_000
 export const erasedKey = (key: string): string => `erased-${createHash('sha256').update(key).digest('hex')}`
 
 /** Claims the key with a lease of one minute. After the lease, a repeat takes over the call with its stored reference. */
-export async function claimCall(db: Queries, scope: Scope, call: IdempotentCall): Promise<Claim> {
+export async function claimCall(db: Queries, scope: Scope, call: IdempotentCall, now: Date): Promise<Claim> {
+  const runningUntil = new Date(now.getTime() + LEASE_MS)
   const merchant = uuidOf(scope.merchantId)
   const claimed = await db.row<{ reference: string; began: string | null; created_at: Date; running_until: Date }>(sql`
-    insert into idempotent_calls as c (place, merchant_id, mode, endpoint, key, digest, reference, running_until)
+    insert into idempotent_calls as c (place, merchant_id, mode, endpoint, key, digest, reference, created_at, running_until)
     select ${scope.place}::smallint, ${merchant}::uuid, ${scope.mode}, ${call.endpoint}, ${call.key}, ${call.digest}::bytea, ${call.reference},
-           now() + interval '1 minute'
+           ${now}::timestamptz, ${runningUntil}::timestamptz
      where not exists (
        select from idempotent_calls
         where place = ${scope.place} and merchant_id = ${merchant} and mode = ${scope.mode} and endpoint = ${call.endpoint}
@@ -39,14 +40,14 @@ export async function claimCall(db: Queries, scope: Scope, call: IdempotentCall)
      where c.answer is null and c.running_until < now() and c.digest = excluded.digest
     returning reference, began, created_at, running_until`)
   if (claimed) {
-    // Both times of a new row are of one statement.
+    // Both times of a new row are of this call.
     const isRetry = claimed.running_until.getTime() - claimed.created_at.getTime() !== LEASE_MS
     return { kind: 'claimed', key: call.key, reference: claimed.reference, startedId: claimed.began, isRetry }
   }
   // The key was erased while its call ran, so that the answer was not stored: a repeat goes on under the erased key.
   const key = erasedKey(call.key)
   const abandoned = await db.row<{ reference: string; began: string | null }>(sql`
-    update idempotent_calls set running_until = now() + interval '1 minute'
+    update idempotent_calls set running_until = ${runningUntil}
      where place = ${scope.place} and merchant_id = ${merchant} and mode = ${scope.mode} and endpoint = ${call.endpoint} and key = ${key}
        and answer is null and running_until < now() and digest = ${call.digest}
     returning reference, began`)
@@ -103,7 +104,7 @@ export async function deleteOldCalls(db: Queries, before: Date, limit: number): 
        order by created_at limit ${limit}
     )
     delete from idempotent_calls c using old
-     where c.place = old.place and c.merchant_id = old.merchant_id and c.mode = old.mode and c.endpoint = old.endpoint and c.key = old.key
+     where c.place between ${ALL_PLACES.first} and ${ALL_PLACES.last} and c.place = old.place and c.merchant_id = old.merchant_id and c.mode = old.mode and c.endpoint = old.endpoint and c.key = old.key
     returning c.created_at as at`)
   return rows.map(({ at }) => at)
 }

@@ -3,10 +3,10 @@ import type { Queries } from '../../database/database.ts'
 import { Fixed, type Statement, sql } from '../../database/sql.ts'
 import { type AttemptId, idOf, uuidOf } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
-import { ALL_PLACES, groupByPlace } from '../../kernel/place.ts'
+import { ALL_PLACES, groupByPlace, type Place, rowsOfEachPlace } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { SecretBox } from '../../kernel/secret-box.ts'
-import type { Postponed } from '../../outbound/call-limits.ts'
+import { dueTimes, type Postponed } from '../../outbound/call-limits.ts'
 import type { Notice, NoticeState } from '../state/notice.ts'
 import { PSEUDONYM } from '../state/personal-data.ts'
 
@@ -53,6 +53,7 @@ export async function insertNotice(
   secrets: SecretBox,
   scope: Scope,
   notice: Pick<Notice, 'provider' | 'keysVersion' | 'reading'> & { body: Buffer },
+  now: Date,
 ): Promise<{ notice: Notice; isNew: boolean }> {
   const { provider, keysVersion, body, reading } = notice
   const { reference, says } = reading.kind === 'notice' ? reading : { reference: null, says: reading.kind }
@@ -61,33 +62,38 @@ export async function insertNotice(
   const row = await db.row<{ id: number; times: number }>(sql`
     insert into notices as n (place, merchant_id, mode, provider, account, digest, body, reading, reference, says, due_at)
     values (${scope.place}, ${uuidOf(scope.merchantId)}, ${scope.mode}, ${provider}, ${keysVersion}, ${digest}, ${sealed},
-            ${JSON.stringify(reading)}, ${reference}, ${says}, now() + interval '10 seconds')
+            ${JSON.stringify(reading)}, ${reference}, ${says}, ${now}::timestamptz + interval '10 seconds')
     on conflict (place, merchant_id, mode, provider, digest) do update set times = n.times + 1
     returning id, times`)
   if (!row) throw new Error('an insert or update of a notice returned no row')
   return { notice: { ...scope, id: row.id, provider, keysVersion, reading }, isNew: row.times === 1 }
 }
 
-/** Found without a lock: `due_at` is also the lease, and guards the update, as in claimDueChecks. */
+/** Found without a lock, as in claimDueChecks. `due_at` is also the lease, which lasts longer after each try. */
 export async function claimWaitingNotices(db: Queries, limit: number): Promise<Notice[]> {
-  const rows = await db.rows<NoticeRow>(sql`
-    with due as materialized (
-      select place, id, state, due_at from notices
-       where state = 'waiting' and due_at <= now() and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
-       order by due_at limit ${limit}
-    )
-    update notices n set due_at = now() + least(interval '1 hour', interval '10 seconds' * power(2, least(n.tries, 9))), tries = n.tries + 1
-      from due where n.place = due.place and n.id = due.id and n.state = due.state and n.due_at = due.due_at
-    returning ${COLUMNS}`)
+  const due = await db.rows<{ place: Place; id: string; due_at: string; leased_until: string }>(sql`
+    select place, id::text, due_at::text,
+           (now() + least(interval '1 hour', interval '10 seconds' * power(2, least(tries, 9))))::text as leased_until
+      from notices
+     where state = 'waiting' and due_at <= now() and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
+     order by due_at limit ${limit}`)
+  const rows = await rowsOfEachPlace(due, (place, group) =>
+    db.rows<NoticeRow>(sql`
+      update notices n set due_at = l.leased_until, tries = n.tries + 1
+        from unnest(${group.map(({ id }) => id)}::bigint[], ${group.map(({ due_at }) => due_at)}::timestamptz[],
+                    ${group.map(({ leased_until }) => leased_until)}::timestamptz[]) as l (id, due_at, leased_until)
+       where n.place = ${place} and n.id = l.id and n.due_at = l.due_at and (n.state = 'waiting') is true
+      returning ${COLUMNS}`),
+  )
   return rows.map(noticeOf)
 }
 
 /** Postpones notices that exceed the rate limit of their integration. This does not count as a try. Of a processed one it has no effect. */
-export async function postponeNotices(db: Queries, late: Postponed<Notice>[]): Promise<void> {
+export async function postponeNotices(db: Queries, late: Postponed<Notice>[], now: Date): Promise<void> {
   for (const [place, group] of groupByPlace(late, ({ item }) => item.place)) {
     await db.rows(sql`
-      update notices n set due_at = now() + make_interval(secs => l.wait_ms / 1000), tries = greatest(0, n.tries - 1)
-        from unnest(${group.map(({ item }) => item.id)}::bigint[], ${group.map(({ waitMs }) => waitMs)}::float8[]) as l (id, wait_ms)
+      update notices n set due_at = l.due_at, tries = greatest(0, n.tries - 1)
+        from unnest(${group.map(({ item }) => item.id)}::bigint[], ${dueTimes(group, now)}::timestamptz[]) as l (id, due_at)
        where n.place = ${place} and n.id = l.id`)
   }
 }
@@ -142,7 +148,9 @@ export async function deleteFinishedNotices(db: Queries, before: Date, limit: nu
        where state in ('done', 'ignored') and received_at < ${before} and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
        order by received_at limit ${limit}
     )
-    delete from notices n using old where n.place = old.place and n.id = old.id returning n.received_at as at`)
+    delete from notices n using old
+     where n.place between ${ALL_PLACES.first} and ${ALL_PLACES.last} and n.place = old.place and n.id = old.id
+    returning n.received_at as at`)
   return rows.map(({ at }) => at)
 }
 
@@ -154,7 +162,9 @@ export async function deleteUnmatchedNotices(db: Queries, before: Date, limit: n
        where state = 'unmatched' and received_at < ${before} and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
        order by received_at limit ${limit}
     )
-    delete from notices n using old where n.place = old.place and n.id = old.id and n.state = old.state returning n.received_at as at`)
+    delete from notices n using old
+     where n.place between ${ALL_PLACES.first} and ${ALL_PLACES.last} and n.place = old.place and n.id = old.id and n.state = old.state
+    returning n.received_at as at`)
   return rows.map(({ at }) => at)
 }
 

@@ -38,7 +38,8 @@ export async function countOpenCases(db: Queries, maxCounted: number): Promise<C
       select from receipts r
        where r.attempt_id is null and r.amount > r.returned and r.mode = m.mode and r.place between ${first} and ${last}
          -- With "offset 0" each row is looked up, and no more than the limit are read.
-         and not exists (select from reviews v where v.place = r.place and v.receipt_id = r.id offset 0) limit ${maxCounted}) d
+         and not exists (select from reviews v where v.place = r.place and v.place between ${first} and ${last} and v.receipt_id = r.id offset 0)
+       limit ${maxCounted}) d
      group by m.mode
     union all
     select 'unmatchedNotices', m.mode, count(*) from modes m cross join lateral (

@@ -7,13 +7,14 @@ import type { Currency } from '../../kernel/money.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import { type LinkTerms, MAX_COUNTED, type PaymentLink } from '../state/payment-link.ts'
 
+// The place is the first parameter of the statement.
 const COLUMNS =
   new Fixed(`l.place, l.id, l.merchant_id, l.mode, l.code, l.title, l.description, l.amount, l.min_amount, l.max_amount,
   l.currency, l.country, l.customer_bears_charge, l.collect_name, l.collect_phone_number, l.custom_field, l.max_payments, l.active,
   l.redirect_url, l.metadata, l.created_at, l.expires_at,
   ceil(extract(epoch from l.expires_at - now()))::double precision as seconds_left,
   (select count(*)::integer from (
-     select from payments p where p.place = l.place and p.link_id = l.id and p.link_id is not null and p.status = 'successful'
+     select from payments p where p.place = $1 and p.link_id = l.id and p.link_id is not null and p.status = 'successful'
       limit ${MAX_COUNTED}) paid) as times_paid`)
 
 interface LinkRow {
@@ -75,16 +76,16 @@ function linkOf(row: LinkRow): PaymentLink {
 export async function insertLink(
   tx: Transaction,
   { place, merchantId, mode }: Scope,
-  link: LinkTerms & { id: LinkId; code: string; expiresInSeconds: number | null },
+  link: LinkTerms & { id: LinkId; code: string; createdAt: Date; expiresAt: Date | null },
 ): Promise<void> {
   await tx.rows(sql`
     insert into links (place, id, merchant_id, mode, code, title, description, amount, min_amount, max_amount, currency, country,
                        customer_bears_charge, collect_name, collect_phone_number, custom_field, max_payments, active, redirect_url, metadata,
-                       expires_at)
+                       created_at, expires_at)
     values (${place}, ${uuidOf(link.id)}, ${uuidOf(merchantId)}, ${mode}, ${link.code}, ${link.title}, ${link.description},
             ${link.amount}, ${link.minAmount}, ${link.maxAmount}, ${link.currency}, ${link.country}, ${link.customerBearsCharge},
             ${link.collectName}, ${link.collectPhoneNumber}, ${link.customField}, ${link.maxPayments}, ${link.active},
-            ${link.redirectURL}, ${link.metadata}, now() + ${link.expiresInSeconds}::integer * interval '1 second')`)
+            ${link.redirectURL}, ${link.metadata}, ${link.createdAt}, ${link.expiresAt})`)
 }
 
 /** All terms but currency and country, which stay. The time of expiry has a statement of its own. */
@@ -99,9 +100,9 @@ export async function updateLink(tx: Transaction, link: PaymentLink): Promise<vo
 }
 
 /** Null: it never expires. */
-export async function setLinkExpiry(tx: Transaction, id: LinkId, expiresInSeconds: number | null): Promise<void> {
+export async function setLinkExpiry(tx: Transaction, id: LinkId, expiresAt: Date | null): Promise<void> {
   await tx.rows(sql`
-    update links set expires_at = now() + ${expiresInSeconds}::integer * interval '1 second'
+    update links set expires_at = ${expiresAt}
      where place = ${placeOf(id)} and id = ${uuidOf(id)}`)
 }
 

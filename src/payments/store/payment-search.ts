@@ -147,10 +147,10 @@ const MATCHING = `
         select ${LISTED_COLUMNS} from candidates p
           cross join lateral (
             select count(*) as attempts, bool_or(needs_review is not null) as needs_review, max(fee) filter (where status = 'successful') as fee
-              from attempts where place = p.place and payment_id = p.id) a
+              from attempts where place = $1 and payment_id = p.id) a
           left join lateral (
             select status, provider, channel, failure->>'code' as failure_code from attempts
-             where place = p.place and payment_id = p.id order by number desc limit 1) last on true
+             where place = $1 and payment_id = p.id order by number desc limit 1) last on true
          where ($7::text is null or p.status = $7)
            and ($10::text is null or p.currency = $10)
            and ($11::bigint is null or p.amount >= $11)
@@ -159,10 +159,10 @@ const MATCHING = `
            and ($14::timestamptz is null or p.created_at < $14)
            and (not $15::boolean or p.late)
            and (not $16::boolean or exists (
-                 select from attempts a where a.place = p.place and a.payment_id = p.id and a.needs_review is not null))
+                 select from attempts a where a.place = $1 and a.payment_id = p.id and a.needs_review is not null))
            and ($17::text is null and $18::text is null or exists (
                  select from attempts a
-                  where a.place = p.place and a.payment_id = p.id and ($17::text is null or a.provider = $17)
+                  where a.place = $1 and a.payment_id = p.id and ($17::text is null or a.provider = $17)
                     and ($18::text is null or a.channel = $18)))
          order by p.id desc
       ) found on true`

@@ -13,8 +13,7 @@ import { findPaymentsByReference, PAYMENT_COLUMNS, type PaymentRow, paymentOf } 
 import { type ReceiptOfPayment, receiptsOf } from './receipts.ts'
 import { refundsOf } from './refunds.ts'
 
-const STATE = new Fixed(`${PAYMENT_COLUMNS.text}, ${ATTEMPT_COLUMNS.text}
-  from payments p left join attempts a on a.place = p.place and a.payment_id = p.id`)
+const COLUMNS = new Fixed(`${PAYMENT_COLUMNS.text}, ${ATTEMPT_COLUMNS.text}`)
 
 /** One row for each attempt, or one without an attempt. */
 type StateRow = PaymentRow & (AttemptRow | { a_id: null })
@@ -28,7 +27,13 @@ async function readState(db: Queries, statement: Statement): Promise<PaymentStat
 }
 
 export function findPaymentStateById(db: Queries, id: PaymentId): Promise<PaymentState | undefined> {
-  return readState(db, sql`select ${STATE} where p.place = ${placeOf(id)} and p.id = ${uuidOf(id)} order by a.number`)
+  const place = placeOf(id)
+  return readState(
+    db,
+    sql`
+      select ${COLUMNS} from payments p left join attempts a on a.place = ${place} and a.payment_id = p.id
+       where p.place = ${place} and p.id = ${uuidOf(id)} order by a.number`,
+  )
 }
 
 export async function findStateByAttempt(
@@ -39,7 +44,8 @@ export async function findStateByAttempt(
   const state = await readState(
     db,
     sql`
-      select ${STATE} where p.place = ${place} and p.id = (select payment_id from attempts where place = ${place} and id = ${uuidOf(id)})
+      select ${COLUMNS} from payments p left join attempts a on a.place = ${place} and a.payment_id = p.id
+       where p.place = ${place} and p.id = (select payment_id from attempts where place = ${place} and id = ${uuidOf(id)})
        order by a.number`,
   )
   const attempt = state?.attempts.find((each) => each.id === id)
@@ -60,13 +66,14 @@ export async function findPaymentState(
     (await readState(
       db,
       sql`
-        select ${STATE} where p.place = ${place} and p.merchant_id = ${scope} and p.mode = ${mode} and p.reference = ${name}
+        select ${COLUMNS} from payments p left join attempts a on a.place = ${place} and a.payment_id = p.id
+         where p.place = ${place} and p.merchant_id = ${scope} and p.mode = ${mode} and p.reference = ${name}
          order by a.number`,
     )) ??
     (await readState(
       db,
       sql`
-        select ${STATE}
+        select ${COLUMNS} from payments p left join attempts a on a.place = ${place} and a.payment_id = p.id
          where p.place = ${place}
            and p.id = (select payment_id from attempts
                         where place = ${place} and reference = ${name} and merchant_id = ${scope} and mode = ${mode})
@@ -88,7 +95,7 @@ export async function findStateByOrder(
   const state = await readState(
     db,
     sql`
-      select ${STATE}
+      select ${COLUMNS} from payments p left join attempts a on a.place = ${place} and a.payment_id = p.id
        where p.place = ${place}
          and p.id = (
            -- Not with "or": while there are few payments, PostgreSQL would read all attempts of the place.
@@ -157,7 +164,8 @@ async function findByAttemptReference(db: Queries, name: string): Promise<Paymen
   return readState(
     db,
     sql`
-      select ${STATE} where p.place = ${place} and p.id = (select payment_id from attempts where place = ${place} and reference = ${name})
+      select ${COLUMNS} from payments p left join attempts a on a.place = ${place} and a.payment_id = p.id
+       where p.place = ${place} and p.id = (select payment_id from attempts where place = ${place} and reference = ${name})
        order by a.number`,
   )
 }

@@ -1,5 +1,6 @@
 import { textArray } from '../../database/array-literal.ts'
 import type { Queries, Writes } from '../../database/database.ts'
+import { readTime } from '../../database/database-clock.ts'
 import { Fixed, freshSql, type Statement, sql } from '../../database/sql.ts'
 import type { Country } from '../../kernel/country.ts'
 import {
@@ -249,7 +250,7 @@ export async function pageOfPayments(db: Queries, last: Payment | undefined, lim
 export async function findPaymentsByReference(db: Queries, reference: string): Promise<Payment[]> {
   const rows = await db.rows<PaymentRow>(sql`
     select ${PAYMENT_COLUMNS} from merchants m cross join (values ('sandbox'), ('live')) modes (mode)
-      join payments p on p.place = m.place and p.merchant_id = m.id and p.mode = modes.mode and p.reference = ${reference}
+      join payments p on p.place = m.place and p.place between ${ALL_PLACES.first} and ${ALL_PLACES.last} and p.merchant_id = m.id and p.mode = modes.mode and p.reference = ${reference}
      order by p.id limit 20`)
   return rows.map((row) => paymentOf(row))
 }
@@ -316,8 +317,9 @@ export async function findOverduePayments(db: Queries, limit: number): Promise<P
 
 /** Sandbox only: expires the payment immediately. Returns false unless it is pending. */
 export async function expireNow(db: Queries, id: PaymentId): Promise<boolean> {
+  const now = await readTime(db)
   const row = await db.row(sql`
-    update payments set expires_at = now()
+    update payments set expires_at = ${now}::timestamptz
      where place = ${placeOf(id)} and id = ${uuidOf(id)} and mode = 'sandbox' and status = 'pending' returning id`)
   return row !== undefined
 }
@@ -340,7 +342,7 @@ async function findForPage(db: Queries, place: Place, ids: PaymentId[]): Promise
   const rows = await db.rows<PaymentRow & { has_cards: boolean }>(sql`
     select ${PAYMENT_COLUMNS}, p.user_id is not null and exists (
              select from saved_cards c
-              where c.place = p.place and c.merchant_id = p.merchant_id and c.mode = p.mode and c.customer = 'id:' || p.user_id) as has_cards
+              where c.place = ${place} and c.merchant_id = p.merchant_id and c.mode = p.mode and c.customer = 'id:' || p.user_id) as has_cards
       from payments p where p.place = ${place} and p.id = any(${textArray([...uuids.keys()])}::uuid[])`)
   // Formatting an id costs as much as reading a row, so the ids of payments and merchants are reused.
   const merchants = new Map<string, MerchantId>()

@@ -2,6 +2,7 @@ import type { Queries } from '../../database/database.ts'
 import { Fixed, sql } from '../../database/sql.ts'
 import { type AttemptId, idOf, uuidOf } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
+import { ALL_PLACES } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
 
 export interface AuditScope extends Scope {
@@ -27,22 +28,23 @@ export interface RecordedTransaction {
   receiptsOfAttempt: number
 }
 
+// The place is the first parameter of the statement.
 const COLUMNS =
   new Fixed(`r.id::text as receipt_id, r.account, r.transaction_id, r.amount, r.currency, r.taken_at, r.attempt_id,
   -- The provider lists money that a person matched under the order that it names, not under ours.
-  case when not exists (select from reviews v where v.place = r.place and v.receipt_id = r.id and v.act = 'matched')
+  case when not exists (select from reviews v where v.place = $1 and v.receipt_id = r.id and v.act = 'matched')
        then a.order_reference end as order_reference, a.provider_reference, coalesce(a.amount_returned, r.returned) - pending.amount as returned,
   -- A person has returned unmatched money.
   pending.amount + case when r.attempt_id is null and exists (
-      select from reviews v where v.place = r.place and v.receipt_id = r.id and v.act = 'returned_by_hand')
-    then r.amount - r.returned else 0 end as returning, (select count(*)::integer from receipts o where o.place = r.place and o.attempt_id = r.attempt_id) as receipts_of_attempt`)
-const SOURCES = new Fixed(`receipts r left join attempts a on a.place = r.place and a.id = r.attempt_id
+      select from reviews v where v.place = $1 and v.receipt_id = r.id and v.act = 'returned_by_hand')
+    then r.amount - r.returned else 0 end as returning, (select count(*)::integer from receipts o where o.place = $1 and o.attempt_id = r.attempt_id) as receipts_of_attempt`)
+const SOURCES = new Fixed(`receipts r left join attempts a on a.place = $1 and a.id = r.attempt_id
   cross join lateral (select coalesce(sum(f.amount), 0)::bigint as amount from refunds f
-                       where f.place = r.place and f.payment_id = r.payment_id and f.attempt_id = r.attempt_id and (
+                       where f.place = $1 and f.payment_id = r.payment_id and f.attempt_id = r.attempt_id and (
                          f.status = 'pending'
                          -- Returned by hand: in the provider's dashboard, or outside of the provider.
                          or (f.status = 'successful' and f.provider_refund_id is null
-                             and exists (select from reviews v where v.place = f.place and v.payment_id = f.payment_id and v.refund_id = f.id
+                             and exists (select from reviews v where v.place = $1 and v.payment_id = f.payment_id and v.refund_id = f.id
                                             and v.act = 'returned_by_hand')))) as pending`)
 
 interface RecordedRow {
@@ -119,11 +121,12 @@ export async function isOrderOfAnother(
   reference: string,
 ): Promise<boolean> {
   const merchant = uuidOf(merchantId)
+  const { first, last } = ALL_PLACES
   const row = await db.row(sql`
-    select a.id from merchants m join attempts a on a.place = m.place and a.merchant_id = m.id
+    select a.id from merchants m join attempts a on a.place = m.place and a.place between ${first} and ${last} and a.merchant_id = m.id
      where m.id <> ${merchant} and a.mode = ${mode} and a.provider = ${provider} and a.order_reference = ${reference}
     union all
-    select a.id from merchants m join attempts a on a.place = m.place and a.merchant_id = m.id
+    select a.id from merchants m join attempts a on a.place = m.place and a.place between ${first} and ${last} and a.merchant_id = m.id
      where m.id <> ${merchant} and a.mode = ${mode} and a.provider = ${provider} and a.provider_reference = ${reference}
     limit 1`)
   return row !== undefined

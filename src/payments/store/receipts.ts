@@ -167,7 +167,7 @@ export async function lowerReturned(
     update receipts r set returned = ${returned}
      where r.place = ${place} and r.merchant_id = ${uuidOf(merchantId)} and r.mode = ${mode} and r.provider = ${provider}
        and r.account = ${keysVersion} and r.transaction_id = ${transactionId} and r.attempt_id is null and r.returned = ${recorded}
-       and not exists (select from reviews v where v.place = r.place and v.receipt_id = r.id)
+       and not exists (select from reviews v where v.place = ${place} and v.receipt_id = r.id)
     returning r.id`)
   return row !== undefined
 }
@@ -224,10 +224,11 @@ export async function matchedReceipts(
   attemptId: AttemptId,
   transactionIds: string[],
 ): Promise<Receipt[] | undefined> {
+  const place = placeOf(attemptId)
   const rows = await db.rows<{ transaction_id: string; amount: number; currency: Currency; taken_at: Date }>(sql`
     select r.transaction_id, r.amount, r.currency, r.taken_at
-      from receipts r join reviews v on v.place = r.place and v.receipt_id = r.id and v.act = 'matched'
-     where r.place = ${placeOf(attemptId)} and r.attempt_id = ${uuidOf(attemptId)} and r.transaction_id = any(${transactionIds})`)
+      from receipts r join reviews v on v.place = ${place} and v.receipt_id = r.id and v.act = 'matched'
+     where r.place = ${place} and r.attempt_id = ${uuidOf(attemptId)} and r.transaction_id = any(${transactionIds})`)
   if (rows.length === 0 || rows.length < new Set(transactionIds).size) return undefined
   return rows.map(({ transaction_id, amount, currency, taken_at }) => ({
     transactionId: transaction_id,
@@ -262,7 +263,8 @@ export async function listUnmatchedReceipts(db: Queries, limit: number): Promise
   }>(sql`
     select id, provider, merchant_id, mode, transaction_id, amount - returned as amount, currency, recorded_at from receipts r
      where attempt_id is null and amount > returned and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
-       and not exists (select from reviews v where v.place = r.place and v.receipt_id = r.id)
+       and not exists (select from reviews v
+                        where v.place = r.place and v.place between ${ALL_PLACES.first} and ${ALL_PLACES.last} and v.receipt_id = r.id)
      order by recorded_at desc limit ${limit}`)
   return rows.map((row) => ({
     id: `receipt-${row.id}`,

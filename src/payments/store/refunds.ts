@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import type { Queries, Writes } from '../../database/database.ts'
 import { Fixed, sql } from '../../database/sql.ts'
 import { type AttemptId, idOf, LAST_UUID, type PaymentId, placeOf, type RefundId, uuidOf } from '../../kernel/ids.ts'
-import { ALL_PLACES, groupByPlace } from '../../kernel/place.ts'
+import { ALL_PLACES, groupByPlace, type Place, rowsOfEachPlace } from '../../kernel/place.ts'
 import type { Owner, Scope } from '../../kernel/scope.ts'
 import type { SecretBox } from '../../kernel/secret-box.ts'
-import type { Postponed } from '../../outbound/call-limits.ts'
+import { dueTimes, type Postponed } from '../../outbound/call-limits.ts'
 import type { BankAccount, ListedRefund } from '../../providers/provider.ts'
 import type { Attempt } from '../state/attempt.ts'
 import type { PaymentState } from '../state/payment-state.ts'
@@ -104,12 +104,12 @@ export async function refundsOfOthers(
      where r.place = ${place} and r.id = any(${asked.map(({ reference }) => reference)}::uuid[])
        and r.merchant_id = ${uuidOf(merchantId)} and r.mode = ${mode} and r.attempt_id <> ${uuidOf(id)}
     union all
-    select r.id, r.provider_refund_id, r.amount, r.currency from refunds r join attempts a on a.place = r.place and a.id = r.attempt_id
+    select r.id, r.provider_refund_id, r.amount, r.currency from refunds r join attempts a on a.place = ${place} and a.id = r.attempt_id
      where r.place = ${place} and r.merchant_id = ${uuidOf(merchantId)} and r.mode = ${mode}
        and r.provider_refund_id = any(${listed.map(({ refundId }) => refundId)})
        and r.attempt_id <> ${uuidOf(id)} and r.kind <> 'chargeback' and a.provider = ${provider}
-       and exists (select from receipts m join reviews v on v.place = m.place and v.receipt_id = m.id and v.act = 'matched'
-                    where m.place = r.place and m.attempt_id = r.attempt_id)`)
+       and exists (select from receipts m join reviews v on v.place = ${place} and v.receipt_id = m.id and v.act = 'matched'
+                    where m.place = ${place} and m.attempt_id = r.attempt_id)`)
   const isOnRecord = ({ refundId, reference, amount }: ListedRefund) =>
     rows.some((row) =>
       row.provider_refund_id === null
@@ -232,6 +232,7 @@ export const REFUND_LEASE_MS = 60_000
 /** A lease whose end in the database this process sets ends earlier here, because the clocks may differ. */
 const CLOCKS_MAY_DIFFER_MS = 10_000
 const leaseEnd = () => performance.now() + REFUND_LEASE_MS
+const leasedUntil = (now: Date) => new Date(now.getTime() + REFUND_LEASE_MS)
 
 export const newRefundLease = (): RefundLease => ({
   token: randomUUID(),
@@ -245,48 +246,49 @@ export interface ClaimedRefund {
   integration: string
 }
 
-/** Claims due refunds, each with a lease. Found without a lock: the lease guards the update. */
+/** Claims due refunds, each with a lease. Found without a lock, as in claimDueChecks. */
 export async function claimDueRefunds(db: Queries, limit: number): Promise<ClaimedRefund[]> {
-  const heldUntilMs = leaseEnd()
-  const rows = await db.rows<RefundRow & { lease: string; integration: string }>(sql`
-    with due as materialized (
-      select d.place, d.id, d.due_at, d.leased_until, d.status, gen_random_uuid() as lease, concat_ws(' ', a.merchant_id, a.mode, a.provider) as integration
-        from refunds d join attempts a on a.place = d.place and a.id = d.attempt_id
-       where d.status = 'pending' and d.due_at <= now() and d.leased_until <= now() and d.place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
-       order by d.due_at limit ${limit}
-    )
-    update refunds r set lease = due.lease, leased_until = now() + make_interval(secs => ${REFUND_LEASE_MS / 1_000})
-      from due
-     where r.place = due.place and r.id = due.id and r.status = due.status and r.due_at = due.due_at and r.leased_until = due.leased_until
-    returning ${COLUMNS}, r.lease, due.integration`)
-  return rows.map((row) => ({
-    refund: refundOf(row),
-    lease: { token: row.lease, heldUntilMs },
-    integration: row.integration,
-  }))
+  const lease = { token: randomUUID(), heldUntilMs: leaseEnd() }
+  const { first, last } = ALL_PLACES
+  const due = await db.rows<{ place: Place; id: string; integration: string; now: string }>(sql`
+    select d.place, d.id, now()::text as now, concat_ws(' ', d.merchant_id, d.mode, (
+             select a.provider from attempts a
+              where a.place = d.place and a.place between ${first} and ${last} and a.id = d.attempt_id)) as integration
+      from refunds d
+     where d.status = 'pending' and d.due_at <= now() and d.leased_until <= now() and d.place between ${first} and ${last}
+     order by d.due_at limit ${limit}`)
+  const now = due[0]?.now
+  const rows = await rowsOfEachPlace(due, (place, group) =>
+    db.rows<RefundRow>(sql`
+      update refunds r set lease = ${lease.token}, leased_until = ${now}::timestamptz + make_interval(secs => ${REFUND_LEASE_MS / 1_000})
+       where r.place = ${place} and r.id = any(${group.map(({ id }) => id)}::uuid[]) and (r.status = 'pending') is true
+         and (r.due_at <= ${now}::timestamptz) is true and r.leased_until <= ${now}::timestamptz
+      returning ${COLUMNS}`),
+  )
+  const integrations = new Map(due.map(({ id, integration }) => [id, integration]))
+  return rows.map((row) => ({ refund: refundOf(row), lease, integration: integrations.get(row.id) ?? '' }))
 }
 
 /** Postpones refunds that exceed the rate limit of their integration, and releases their leases. One that has ended has no `due_at`. */
-export async function postponeRefunds(db: Queries, late: Postponed<ClaimedRefund>[]): Promise<void> {
+export async function postponeRefunds(db: Queries, late: Postponed<ClaimedRefund>[], now: Date): Promise<void> {
   for (const [place, group] of groupByPlace(late, ({ item }) => placeOf(item.refund.id))) {
     const ids = group.map(({ item }) => uuidOf(item.refund.id))
     const leases = group.map(({ item }) => item.lease.token)
     await db.rows(sql`
-      update refunds r set due_at = now() + make_interval(secs => l.wait_ms / 1000), leased_until = now()
-        from unnest(${ids}::uuid[], ${leases}::uuid[], ${group.map(({ waitMs }) => waitMs)}::float8[]) as l (id, lease, wait_ms)
+      update refunds r set due_at = l.due_at, leased_until = ${now}
+        from unnest(${ids}::uuid[], ${leases}::uuid[], ${dueTimes(group, now)}::timestamptz[]) as l (id, lease, due_at)
        where r.place = ${place} and r.id = l.id and r.lease = l.lease and r.due_at is not null`)
   }
 }
 
 /** Undefined if another process holds the lease, or the refund has ended. */
-export async function leaseRefund(db: Queries, id: RefundId): Promise<RefundLease | undefined> {
-  const heldUntilMs = leaseEnd()
-  // Not `now()`: it is the start of the transaction, which may have waited for the payment's lock.
-  const row = await db.row<{ lease: string }>(sql`
-    update refunds set lease = gen_random_uuid(), leased_until = clock_timestamp() + make_interval(secs => ${REFUND_LEASE_MS / 1_000})
+export async function leaseRefund(db: Queries, id: RefundId, now: Date): Promise<RefundLease | undefined> {
+  const lease = newRefundLease()
+  const row = await db.row(sql`
+    update refunds set lease = ${lease.token}, leased_until = ${leasedUntil(now)}
      where place = ${placeOf(id)} and id = ${uuidOf(id)} and status = 'pending' and leased_until <= now()
-    returning lease`)
-  return row && { token: row.lease, heldUntilMs }
+    returning id`)
+  return row === undefined ? undefined : lease
 }
 
 /** Undefined if the lease expired or was lost. It must not be used any more. */
@@ -294,10 +296,11 @@ export async function renewRefundLease(
   db: Queries,
   id: RefundId,
   { token }: RefundLease,
+  now: Date,
 ): Promise<RefundLease | undefined> {
-  const heldUntilMs = leaseEnd()
+  const { heldUntilMs } = newRefundLease()
   const row = await db.row(sql`
-    update refunds set leased_until = now() + make_interval(secs => ${REFUND_LEASE_MS / 1_000})
+    update refunds set leased_until = ${leasedUntil(now)}
      where place = ${placeOf(id)} and id = ${uuidOf(id)} and status = 'pending' and lease = ${token} and leased_until > now()
     returning id`)
   return row === undefined ? undefined : { token, heldUntilMs }
@@ -320,16 +323,16 @@ export async function listRefunds(
             select * from refunds
              where place = ${place} and merchant_id = ${merchant} and mode = ${mode} and status = ${status} and id < ${below}::uuid
              order by id desc limit ${limit}) r
-            join payments p on p.place = r.place and p.id = r.payment_id
-            join attempts a on a.place = r.place and a.id = r.attempt_id
+            join payments p on p.place = ${place} and p.id = r.payment_id
+            join attempts a on a.place = ${place} and a.id = r.attempt_id
            order by r.id desc`
       : sql`
           select ${COLUMNS}, p.reference, p.user_email, a.provider from (
             select * from refunds
              where place = ${place} and merchant_id = ${merchant} and mode = ${mode} and id < ${below}::uuid
              order by id desc limit ${limit}) r
-            join payments p on p.place = r.place and p.id = r.payment_id
-            join attempts a on a.place = r.place and a.id = r.attempt_id
+            join payments p on p.place = ${place} and p.id = r.payment_id
+            join attempts a on a.place = ${place} and a.id = r.attempt_id
            order by r.id desc`,
   )
   return rows.map((row) => ({

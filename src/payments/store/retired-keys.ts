@@ -1,7 +1,8 @@
 import type { Transaction } from '../../database/database.ts'
-import { Fixed, sql } from '../../database/sql.ts'
+import { sql } from '../../database/sql.ts'
 import { idOf } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
+import { ALL_PLACES } from '../../kernel/place.ts'
 import type { Owner } from '../../kernel/scope.ts'
 
 export interface PurgedKeys extends Owner {
@@ -12,31 +13,33 @@ export interface PurgedKeys extends Owner {
 /** Late payments, refunds and disputes of payments with the keys can occur for this long. */
 export const KEYS_KEPT_DAYS = 180
 
-const NO_OPEN_DISPUTE =
-  new Fixed(`not exists (select from disputes d join attempts a on a.place = d.place and a.id = d.attempt_id
-  where d.place = m.place and d.status = 'open' and d.merchant_id = p.merchant_id and d.mode = p.mode
-    and a.provider = p.provider and a.account = p.version)`)
-
 /**
- * Deletes keys that have been retired for `ACCOUNT_KEPT_DAYS`, where no attempt is open or was resolved within that time,
+ * Deletes keys that have been retired for `KEYS_KEPT_DAYS`, where no attempt is open or was resolved within that time,
  * no refund is pending, and no dispute is open. At most `limit` versions at once.
  */
 export async function purgeRetiredKeys(tx: Transaction, limit: number): Promise<PurgedKeys[]> {
+  const { first, last } = ALL_PLACES
   const rows = await tx.rows<{ merchant_id: string; mode: Mode; provider: string; version: number }>(sql`
     update provider_accounts set sealed_settings = null, base_url = null
      where (merchant_id, mode, provider, version) in (
        select p.merchant_id, p.mode, p.provider, p.version from provider_accounts p join merchants m on m.id = p.merchant_id
         where p.sealed_settings is not null and p.retired_at < now() - ${KEYS_KEPT_DAYS} * interval '1 day'
           and not exists (select from attempts a
-                           where a.place = m.place and (a.merchant_id, a.mode, a.provider, a.account) = (p.merchant_id, p.mode, p.provider, p.version)
+                           where a.place = m.place and a.place between ${first} and ${last}
+                             and (a.merchant_id, a.mode, a.provider, a.account) = (p.merchant_id, p.mode, p.provider, p.version)
                              and a.account > 0 and a.resolved_at is null)
           and not exists (select from attempts a
-                           where a.place = m.place and (a.merchant_id, a.mode, a.provider, a.account) = (p.merchant_id, p.mode, p.provider, p.version)
+                           where a.place = m.place and a.place between ${first} and ${last}
+                             and (a.merchant_id, a.mode, a.provider, a.account) = (p.merchant_id, p.mode, p.provider, p.version)
                              and a.account > 0 and a.resolved_at > now() - ${KEYS_KEPT_DAYS} * interval '1 day')
-          and not exists (select from refunds r join attempts a on a.place = r.place and a.id = r.attempt_id
-                           where r.place = m.place and r.status = 'pending' and r.merchant_id = p.merchant_id and r.mode = p.mode
+          and not exists (select from refunds r
+                             join attempts a on a.place = r.place and a.place between ${first} and ${last} and a.id = r.attempt_id
+                           where r.place = m.place and r.place between ${first} and ${last} and r.status = 'pending' and r.merchant_id = p.merchant_id and r.mode = p.mode
                              and a.provider = p.provider and a.account = p.version)
-          and ${NO_OPEN_DISPUTE}
+          and not exists (select from disputes d
+                             join attempts a on a.place = d.place and a.place between ${first} and ${last} and a.id = d.attempt_id
+                           where d.place = m.place and d.place between ${first} and ${last} and d.status = 'open'
+                             and d.merchant_id = p.merchant_id and d.mode = p.mode and a.provider = p.provider and a.account = p.version)
         order by p.retired_at limit ${limit} for update of p skip locked)
     returning merchant_id, mode, provider, version`)
   return rows.map(({ merchant_id, ...rest }) => ({ merchantId: idOf('merchant', merchant_id), ...rest }))

@@ -96,19 +96,19 @@ export async function listReviews(
       ? sql`
           select v.id, v.kind, v.act, v.payment_id as "paymentId", p.reference as "paymentReference", a.provider, null as "transactionId",
                  v.amount, v.currency, v.note, v.actor, v.at, f.status as "refundStatus", f.failure as "refundFailure"
-            from reviews v join payments p on p.place = v.place and p.id = v.payment_id
-            left join attempts a on a.place = v.place and a.id = v.attempt_id
-            left join refunds f on f.place = v.place and f.id = v.refund_id
+            from reviews v join payments p on p.place = ${place} and p.id = v.payment_id
+            left join attempts a on a.place = ${place} and a.id = v.attempt_id
+            left join refunds f on f.place = ${place} and f.id = v.refund_id
            where v.place = ${place} and v.payment_id = ${uuidOf(paymentId)} and v.merchant_id = ${merchant} and v.mode = ${mode}
            order by v.id desc limit ${limit}`
       : sql`
           select v.id, v.kind, v.act, v.payment_id as "paymentId", p.reference as "paymentReference", coalesce(a.provider, r.provider) as provider,
                  r.transaction_id as "transactionId", v.amount, v.currency, v.note, v.actor, v.at, f.status as "refundStatus",
                  f.failure as "refundFailure"
-            from reviews v left join payments p on p.place = v.place and p.id = v.payment_id
-            left join attempts a on a.place = v.place and a.id = v.attempt_id
-            left join receipts r on r.place = v.place and r.id = v.receipt_id
-            left join refunds f on f.place = v.place and f.id = v.refund_id
+            from reviews v left join payments p on p.place = ${place} and p.id = v.payment_id
+            left join attempts a on a.place = ${place} and a.id = v.attempt_id
+            left join receipts r on r.place = ${place} and r.id = v.receipt_id
+            left join refunds f on f.place = ${place} and f.id = v.refund_id
            where v.place = ${place} and v.merchant_id = ${merchant} and v.mode = ${mode} and v.id < ${below}::uuid and v.kind <> 'payment'
            order by v.id desc limit ${limit}`,
   )

@@ -51,16 +51,17 @@ const IS_SUMMED_UP = new Fixed(`n.type in ('payment.successful', 'payment.cancel
 
 /**
  * The facts in a stretch, one row each. They are made of columns that never change, so that the audit gets the same sums again. The limit
- * is above every stretch; with it PostgreSQL looks up each payment and attempt, and does not read the whole tables. Expects `stretch`.
+ * is above every stretch; with it PostgreSQL looks up each payment and attempt, and does not read the whole tables. Expects `stretch`, and the
+ * place as the first parameter of the statement.
  */
 export const FACTS = new Fixed(`
     select p.merchant_id, p.mode, p.created_at as at, p.currency, 'payment.created' as fact, '' as provider, '' as channel, '' as detail, p.amount
       from merchants m cross join (values ('sandbox'), ('live')) as modes (mode) cross join lateral (
             select n.merchant_id, n.mode, n.created_at, n.currency, n.amount from payments n
-             where n.place = (select place from stretch) and n.merchant_id = m.id and n.mode = modes.mode
+             where n.place = $1 and n.merchant_id = m.id and n.mode = modes.mode
                and n.id > (select after from stretch) and n.id <= (select until from stretch)
              order by n.id limit 10000) p
-     where m.place = (select place from stretch)
+     where m.place = $1
     union all
     select e.merchant_id, e.mode, e.occurred_at, p.currency, e.type, coalesce(a.provider, ''), coalesce(a.channel, ''),
            case e.type
@@ -71,14 +72,14 @@ export const FACTS = new Fixed(`
              else ''
            end,
            case e.type when 'payment.successful' then p.amount else 0 end
-      from (select n.place, n.merchant_id, n.mode, n.payment_id, n.type, n.occurred_at, n.data from events n
-             where n.place = (select place from stretch)
+      from (select n.merchant_id, n.mode, n.payment_id, n.type, n.occurred_at, n.data from events n
+             where n.place = $1
                and n.type in ('payment.successful', 'payment.cancelled', 'payment.expired',
                               'attempt.started', 'attempt.successful', 'attempt.failed', 'attempt.abandoned')
                and n.id > (select after from stretch) and n.id <= (select until from stretch)
              order by n.id limit 10000) e
-      join payments p on p.place = e.place and p.id = e.payment_id
-      left join attempts a on a.place = e.place and a.reference = e.data->'attempt'->>'reference'`)
+      join payments p on p.place = $1 and p.id = e.payment_id
+      left join attempts a on a.place = $1 and a.reference = e.data->'attempt'->>'reference'`)
 
 /** For each place with new payments or events up to `until`: all that is new, up to its last row. It may be more than a stretch. */
 export async function findUnfolded(
@@ -95,13 +96,13 @@ export async function findUnfolded(
       select o.place, o.after, (array_agg(p.id order by p.id desc nulls last))[1] as payment
         from owners o left join lateral (
           select n.id from payments n
-           where n.place = o.place and n.merchant_id = o.id and n.mode = o.mode and n.id > o.after and n.id <= ${until}::uuid
+           where n.place = o.place and n.place between ${first} and ${last} and n.merchant_id = o.id and n.mode = o.mode and n.id > o.after and n.id <= ${until}::uuid
            order by n.id desc limit 1) p on true
        group by o.place, o.after
     )
     select d.place, d.after, greatest(e.id, d.payment) as until
       from places d left join lateral (
-        select n.id from events n where n.place = d.place and ${IS_SUMMED_UP} and n.id > d.after and n.id <= ${until}::uuid
+        select n.id from events n where n.place = d.place and n.place between ${first} and ${last} and ${IS_SUMMED_UP} and n.id > d.after and n.id <= ${until}::uuid
          order by n.id desc limit 1) e on true
      where e.id is not null or d.payment is not null`)
 }
@@ -137,8 +138,9 @@ export async function foldStretch(db: Queries, { place, after, until }: Stretch)
     ),
     facts as (${FACTS})
     insert into rollups as r (place, merchant_id, mode, hour, currency, fact, provider, channel, detail, count, amount)
-    select m.place, f.merchant_id, f.mode, date_trunc('hour', f.at, 'UTC'), f.currency, f.fact, f.provider, f.channel, f.detail, count(*), sum(f.amount)
-      from moved m cross join facts f group by 1, 2, 3, 4, 5, 6, 7, 8, 9 order by 1, 2, 3, 4, 5, 6, 7, 8, 9
+    select ${place}::smallint, f.merchant_id, f.mode, date_trunc('hour', f.at, 'UTC'), f.currency, f.fact, f.provider, f.channel, f.detail,
+           count(*), sum(f.amount)
+      from moved cross join facts f group by 2, 3, 4, 5, 6, 7, 8, 9 order by 2, 3, 4, 5, 6, 7, 8, 9
     on conflict (place, merchant_id, mode, hour, currency, fact, provider, channel, detail)
     do update set count = r.count + excluded.count, amount = r.amount + excluded.amount`)
 }
@@ -166,14 +168,14 @@ export async function sumNextDay(
       update rollup_cursors c set days_to = n.day + interval '24 hours' from next n
        where c.place = ${place} and c.folded_to >= ${foldedTo}::uuid and c.days_to is not distinct from n.days_to
          and n.day + interval '24 hours' <= ${until}
-      returning c.place, n.day
+      returning n.day
     ),
     summed as (
       insert into daily_rollups (place, merchant_id, mode, day, currency, fact, provider, channel, detail, count, amount)
-      select m.place, o.id, o.mode, m.day, r.currency, r.fact, r.provider, r.channel, r.detail, sum(r.count), sum(r.amount)
+      select ${place}::smallint, o.id, o.mode, m.day, r.currency, r.fact, r.provider, r.channel, r.detail, sum(r.count), sum(r.amount)
         from moved m cross join owners o
-        join rollups r on r.place = m.place and r.merchant_id = o.id and r.mode = o.mode and r.hour >= m.day and r.hour < m.day + interval '24 hours'
-       group by 1, 2, 3, 4, 5, 6, 7, 8, 9
+        join rollups r on r.place = ${place} and r.merchant_id = o.id and r.mode = o.mode and r.hour >= m.day and r.hour < m.day + interval '24 hours'
+       group by 2, 3, 4, 5, 6, 7, 8, 9
     )
     select day from moved`)
   return row !== undefined

@@ -26,18 +26,18 @@ export async function timelineOf(db: Queries, id: PaymentId): Promise<TimelineEn
                'failure', case when e.type = 'attempt.failed' then e.data->'attempt'->'failure' end,
                'missing', e.data->'missing', 'excess', e.data->'excess', 'surplus', e.data->'surplus', 'refund', e.data->'refund',
                'dispute', e.data->'dispute'))
-        from events e left join attempts a on a.place = e.place and a.payment_id = e.payment_id and a.reference = e.data->'attempt'->>'reference'
+        from events e left join attempts a on a.place = ${place} and a.payment_id = e.payment_id and a.reference = e.data->'attempt'->>'reference'
        where e.place = ${place} and e.payment_id = ${payment}
       union all
       select c.at, 1, c.id, 'call', c.call, c.attempt_id,
              jsonb_strip_nulls(jsonb_build_object('outcome', c.outcome, 'detail', c.detail, 'tookMs', c.took_ms, 'times', nullif(c.times, 1)))
-        from provider_calls c join attempts a on a.place = c.place and a.id = c.attempt_id
-       where a.place = ${place} and a.payment_id = ${payment}
+        from provider_calls c join attempts a on a.place = ${place} and a.id = c.attempt_id
+       where c.place = ${place} and a.payment_id = ${payment}
       union all
       select n.received_at, 0, n.id, 'notice', n.says, n.attempt_id,
              jsonb_strip_nulls(jsonb_build_object('state', n.state, 'note', n.note, 'times', n.times))
-        from notices n join attempts a on a.place = n.place and a.id = n.attempt_id
-       where a.place = ${place} and a.payment_id = ${payment}
+        from notices n join attempts a on a.place = ${place} and a.id = n.attempt_id
+       where n.place = ${place} and a.payment_id = ${payment}
       union all
       select r.recorded_at, 2, r.id, 'money', 'received', r.attempt_id,
              jsonb_build_object('amount', r.amount, 'currency', r.currency, 'counted', r.counted, 'transactionId', r.transaction_id)

@@ -135,19 +135,19 @@ function transferOf(row: HeldRow, place: number): Omit<Transfer, 'id' | 'kind'> 
   }
 }
 
-/** Attempts `a` with open money: the rules of `openMoneyOf`. */
+/** Attempts `a` with open money: the rules of `openMoneyOf`. The place is the first parameter of the statement. */
 export const HOLDS_OPEN_MONEY = new Fixed(`(
   a.amount_received - a.amount_returned > case when a.status = 'successful' then a.amount_charged else 0 end
   and not exists (select from reviews v
-                   where v.place = a.place and v.attempt_id = a.id and v.act = 'noted' and v.received = a.amount_received))`)
+                   where v.place = $1 and v.attempt_id = a.id and v.act = 'noted' and v.received = a.amount_received))`)
 
-/** Late payments `p` with open money: the rules of `lateMoneyOf`. */
+/** Late payments `p` with open money: the rules of `lateMoneyOf`. The place is the first parameter of the statement. */
 export const IS_LATE_AND_OPEN = new Fixed(`(
   p.late
   and p.amount_paid > (select coalesce(sum(f.amount), 0) from refunds f
-                        where f.place = p.place and f.payment_id = p.id and f.counted and f.status <> 'failed')
-  and not exists (select from reviews v left join refunds f on f.place = v.place and f.id = v.refund_id
-                   where v.place = p.place and v.payment_id = p.id and v.kind = 'late' and f.status is distinct from 'failed'))`)
+                        where f.place = $1 and f.payment_id = p.id and f.counted and f.status <> 'failed')
+  and not exists (select from reviews v left join refunds f on f.place = $1 and f.id = v.refund_id
+                   where v.place = $1 and v.payment_id = p.id and v.kind = 'late' and f.status is distinct from 'failed'))`)
 
 async function listHolding(
   db: Queries,
@@ -159,8 +159,8 @@ async function listHolding(
     select a.id, a.payment_id, p.reference, p.status as payment_status, p.user_email, a.provider, a.status, a.currency,
            a.amount_received - a.amount_returned - case when a.status = 'successful' then a.amount_charged else 0 end as amount,
            a.amount_charged as due, a.amount_received as received, a.created_at as at,
-           (select f.failure from refunds f where f.place = a.place and f.attempt_id = a.id and f.status = 'failed' order by f.id desc limit 1) as failure
-      from attempts a join payments p on p.place = a.place and p.id = a.payment_id
+           (select f.failure from refunds f where f.place = ${place} and f.attempt_id = a.id and f.status = 'failed' order by f.id desc limit 1) as failure
+      from attempts a join payments p on p.place = ${place} and p.id = a.payment_id
      where a.place = ${place} and a.merchant_id = ${uuidOf(merchantId)} and a.mode = ${mode} and a.id < ${before}::uuid
        and ${HOLDS_OPEN_MONEY}
      order by a.id desc limit ${limit}`)
@@ -181,11 +181,11 @@ async function listLate(
     select p.id, p.id as payment_id, p.reference, p.status as payment_status, p.user_email, a.provider, a.status, p.currency,
            p.amount_paid - gone.refunded as amount, a.amount_charged as due, p.amount_paid as received,
            p.completed_at as at,
-           (select f.failure from refunds f where f.place = p.place and f.attempt_id = a.id and f.status = 'failed' order by f.id desc limit 1) as failure
-      from payments p join attempts a on a.place = p.place and a.payment_id = p.id and a.status = 'successful'
+           (select f.failure from refunds f where f.place = ${place} and f.attempt_id = a.id and f.status = 'failed' order by f.id desc limit 1) as failure
+      from payments p join attempts a on a.place = ${place} and a.payment_id = p.id and a.status = 'successful'
       cross join lateral (
         select coalesce(sum(f.amount), 0)::bigint as refunded from refunds f
-         where f.place = p.place and f.payment_id = p.id and f.counted and f.status <> 'failed') gone
+         where f.place = ${place} and f.payment_id = p.id and f.counted and f.status <> 'failed') gone
      where p.place = ${place} and p.merchant_id = ${uuidOf(merchantId)} and p.mode = ${mode} and p.id < ${before}::uuid
        and ${IS_LATE_AND_OPEN}
      order by p.id desc limit ${limit}`)

@@ -32,7 +32,7 @@ export async function listUnmatchedMoney(
       from receipts r
      where place = ${place} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and attempt_id is null and amount > returned
        and id < ${before ?? Number.MAX_SAFE_INTEGER}
-       and not exists (select from reviews v where v.place = r.place and v.receipt_id = r.id)
+       and not exists (select from reviews v where v.place = ${place} and v.receipt_id = r.id)
      order by id desc limit ${limit}`)
 }
 

@@ -106,7 +106,7 @@ export async function matchTransfer(
       const { state } = settleLocked({ tx, deps, before, recorded }, attempt, { source: 'match', outcome })
       writeReview(tx, deps, by, { kind: 'unmatched', act: 'matched', receiptId: id, paymentId, ...of(unmatched) })
       const subject = `receipt-${id} with ${paymentId}`
-      tx.write(actRecorded({ actor, act: 'transfer.matched', merchantId: scope.merchantId, subject }))
+      tx.write(actRecorded(scope.place, { actor, act: 'transfer.matched', merchantId: scope.merchantId, subject }))
       return state
     },
   })
@@ -239,7 +239,7 @@ export async function refundTransfer(
       const refundId = made.refund.id
       writeReview(tx, deps, by, { ...reviewOf(open), act: 'returned', paymentId, amount, currency, refundId })
       tx.write(
-        actRecorded({
+        actRecorded(payment.place, {
           actor: by.actor,
           act: 'refund.asked_for',
           merchantId,
@@ -262,9 +262,9 @@ export async function closeTransfer(
   act: ClosingAct,
   expected: number,
 ): Promise<void> {
-  const { merchantId } = by.scope
+  const { place, merchantId } = by.scope
   const recordClosing = (tx: Writes, subject: string) =>
-    tx.write(actRecorded({ actor: by.actor, act: `transfer.${act}`, merchantId, subject }))
+    tx.write(actRecorded(place, { actor: by.actor, act: `transfer.${act}`, merchantId, subject }))
   if (name.kind !== 'receipt') {
     return changePayment(deps, name.paymentId, {
       read: (tx) => reviewsOf(tx, name.paymentId),

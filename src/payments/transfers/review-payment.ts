@@ -15,9 +15,9 @@ export async function reviewPayment(
     decide: (before, _, tx) => {
       const decision = markReviewed(before)
       writeDecision(tx, deps, before, decision, { cause: 'review' })
-      const { amount, currency, merchantId } = before.payment
+      const { place, amount, currency, merchantId } = before.payment
       writeReview(tx, deps, by, { kind: 'payment', act: 'reviewed', paymentId: id, amount, currency })
-      tx.write(actRecorded({ actor: by.actor, act: 'payment.reviewed', merchantId, subject: id }))
+      tx.write(actRecorded(place, { actor: by.actor, act: 'payment.reviewed', merchantId, subject: id }))
       return decision.state
     },
   })

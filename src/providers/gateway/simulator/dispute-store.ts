@@ -3,6 +3,8 @@ import { Fixed, sql } from '../../../database/sql.ts'
 import { placeOfMerchant } from './place.ts'
 import type { Payment, PaymentKey, Transaction } from './record.ts'
 
+const DAY_MS = 24 * 3_600_000
+
 /** A dispute in the provider's ledger. */
 export interface Dispute {
   place: number
@@ -26,13 +28,14 @@ const COLUMNS =
 
 export async function insertDispute(
   tx: DatabaseTransaction,
-  { place, id, merchantUuid, currency }: Payment,
+  { place, id, merchantUuid, currency, readAt }: Payment,
   { amount, reason, respondInDays }: { amount: number; reason: string; respondInDays: number },
 ): Promise<Dispute> {
+  // Whole seconds.
+  const respondBy = new Date(Math.floor(readAt.getTime() / 1_000) * 1_000 + respondInDays * DAY_MS)
   const row = await tx.row<Dispute>(sql`
     insert into gateway_disputes (place, payment_id, merchant_id, amount, currency, reason, respond_by)
-    values (${place}, ${id}, ${merchantUuid}, ${amount}, ${currency}, ${reason},
-            date_trunc('second', clock_timestamp()) + ${respondInDays}::integer * interval '1 day')
+    values (${place}, ${id}, ${merchantUuid}, ${amount}, ${currency}, ${reason}, ${respondBy})
     returning ${COLUMNS}`)
   return row as Dispute
 }
@@ -74,6 +77,6 @@ export function findTaken(
          and at >= ${from} and at < ${to} and (settles_at is null or settles_at <= clock_timestamp())
          and (at, id) > (coalesce((select at from gateway_transactions where place = ${place} and id = ${after}::bigint), '-infinity'), ${after}::bigint)
        order by at, id limit ${limit}) t
-      join gateway_payments p on p.place = t.place and p.id = t.payment_id
+      join gateway_payments p on p.place = ${place} and p.id = t.payment_id
      order by t.at, t.id`)
 }

@@ -24,14 +24,15 @@ const cardJson = (name: string) => `case when ${name}.token is not null then jso
   'token', ${name}.token, 'behaviour', ${name}.behaviour, 'brand', ${name}.brand, 'last4', ${name}.last4,
   'expiryMonth', ${name}.expiry_month, 'expiryYear', ${name}.expiry_year) end`
 
+// The place is the first parameter of the statement.
 const PAYMENT =
   new Fixed(`select payment.place, payment.id, payment.merchant_id as "merchantUuid", payment.reference, request_digest as "requestDigest", channel,
   requested, currency, taken, refunded, merchant_name as "merchantName", return_url as "returnURL", page_token as "pageToken",
   account_number as "accountNumber", awaiting_code as "awaitingCode", expires_at as "expiresAt", cancelled_at as "cancelledAt",
   ${cardJson('offered')} as "offeredCard", ${cardJson('kept')} as "keptCard", clock_timestamp() as "readAt"
   from gateway_payments payment
-  left join gateway_cards offered on offered.place = payment.place and offered.token = payment.offered_card
-  left join gateway_cards kept on kept.place = payment.place and kept.token = payment.kept_card`)
+  left join gateway_cards offered on offered.place = $1 and offered.token = payment.offered_card
+  left join gateway_cards kept on kept.place = $1 and kept.token = payment.kept_card`)
 
 const TRANSACTION =
   new Fixed(`id, payment_id as "paymentId", kind, status, amount, currency, failure_code as "failureCode",
@@ -39,15 +40,20 @@ const TRANSACTION =
 
 /** The customer's name and address are not kept: nothing needs them. The key of the new payment; undefined when its reference is taken. Waits for a concurrent insert of the same reference. */
 export async function insertPayment(tx: DatabaseTransaction, payment: NewPayment): Promise<PaymentKey | undefined> {
-  const isTransfer = payment.channel === 'transfer'
+  const account = payment.channel === 'transfer' ? await nextAccountNumber(tx) : null
   return tx.row<PaymentKey>(sql`
     insert into gateway_payments (place, merchant_id, reference, request_digest, channel, requested, currency, email, merchant_name,
       return_url, expires_at, page_token, offered_card, account_number)
     values (${placeOfMerchant(payment.merchantUuid)}, ${payment.merchantUuid}, ${payment.reference}, ${payment.requestDigest}, ${payment.channel}, ${payment.requested},
       ${payment.currency}, '', ${payment.merchantName}, ${payment.returnURL}, ${payment.expiresAt},
-      ${payment.pageToken}, ${payment.offeredCard}, case when ${isTransfer}::boolean then nextval('gateway_account_numbers')::text end)
+      ${payment.pageToken}, ${payment.offeredCard}, ${account})
     on conflict (place, merchant_id, reference) do nothing
     returning place, id`)
+}
+
+async function nextAccountNumber(tx: DatabaseTransaction): Promise<string | undefined> {
+  const row = await tx.row<{ number: string }>(sql`select nextval('gateway_account_numbers')::text as number`)
+  return row?.number
 }
 
 export function findPayment(queries: Queries, merchantUuid: string, reference: string): Promise<Payment | undefined> {
@@ -106,14 +112,15 @@ export interface NewTransaction {
 /** Undefined when it is a refund whose reference is taken. */
 export function insertTransaction(
   tx: DatabaseTransaction,
-  { place, id, merchantUuid, currency }: Payment,
+  { place, id, merchantUuid, currency, readAt }: Payment,
   { kind, amount, failureCode, refundReference, silentForMs, byHand = false }: NewTransaction,
 ): Promise<Transaction | undefined> {
+  const settlesAt = silentForMs === undefined ? null : new Date(readAt.getTime() + silentForMs)
   return tx.row(sql`
     insert into gateway_transactions (place, payment_id, merchant_id, kind, status, amount, currency, failure_code, refund_reference, settles_at,
       by_hand)
     values (${place}, ${id}, ${merchantUuid}, ${kind}, ${failureCode ? 'failed' : 'paid'}, ${amount}, ${currency}, ${failureCode ?? null},
-      ${refundReference ?? null}, clock_timestamp() + ${silentForMs ?? null}::integer * interval '1 millisecond', ${byHand})
+      ${refundReference ?? null}, ${settlesAt}, ${byHand})
     on conflict (place, merchant_id, refund_reference) where kind = 'refund' do nothing
     returning ${TRANSACTION}`)
 }

@@ -43,8 +43,10 @@ export async function queueNotice(
     ...(dispute && { dispute }),
   })
   const delaysMs = noticeDelaysMs(chance)
-  if (delaysMs.length === 0) await insertNotice(tx, payment.merchantUuid, body, null)
-  for (const delayMs of delaysMs) await insertNotice(tx, payment.merchantUuid, body, delayMs + (heldFor?.ms ?? 0))
+  const now = payment.readAt
+  if (delaysMs.length === 0) await insertNotice(tx, payment.merchantUuid, body, { now, delayMs: null })
+  for (const delayMs of delaysMs)
+    await insertNotice(tx, payment.merchantUuid, body, { now, delayMs: delayMs + (heldFor?.ms ?? 0) })
 }
 
 /** The value of `gateway-signature`. The time is signed too, so that an old notice cannot be played again. */
