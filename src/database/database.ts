@@ -32,6 +32,8 @@ export interface Writes {
    */
   write(statement: Statement): void
   notify(channel: string, payload?: string): void
+  /** Runs after the commit. Not if the transaction is rolled back. */
+  afterCommit(run: () => void): void
 }
 
 export interface Transaction extends Queries, Writes {
@@ -129,8 +131,9 @@ export function connect(options: DatabaseOptions): Database {
   async function transactionOn<Result>(choose: () => pg.Pool, work: (tx: Transaction) => Result | Promise<Result>) {
     for (let lost = 0; ; lost++) {
       try {
-        const { result, notified } = await withClient(choose(), (client) => runTransaction(client, work))
+        const { result, notified, afterCommit } = await withClient(choose(), (client) => runTransaction(client, work))
         for (const [channel, payload] of notified) notifications.notify(channel, payload)
+        for (const run of afterCommit) run()
         return result
       } catch (error) {
         if (!isTransactionConflict(error)) throw error
@@ -253,8 +256,9 @@ type Notification = [channel: string, payload: string]
 async function runTransaction<Result>(
   client: Session,
   work: (tx: Transaction) => Result | Promise<Result>,
-): Promise<{ result: Result; notified: Notification[] }> {
+): Promise<{ result: Result; notified: Notification[]; afterCommit: (() => void)[] }> {
   const notified: Notification[] = []
+  const afterCommit: (() => void)[] = []
   const writes: Statement[] = []
   let committed: Promise<pg.QueryResult> | undefined
   /** The connection is about to serve others: what is still asked for would be part of their transactions, or of none. */
@@ -285,7 +289,10 @@ async function runTransaction<Result>(
   begun.catch(ignore) // it is awaited with the first statement
   let result: Result
   try {
-    result = await work({ inTransaction: true, rows, row, write, notify, last })
+    result = await work({
+      ...{ inTransaction: true, rows, row, write, notify, last },
+      afterCommit: (run) => void afterCommit.push(run),
+    })
     await begun // without it, each write would be committed on its own
     isOver = true
   } catch (error) {
@@ -298,7 +305,7 @@ async function runTransaction<Result>(
   // retry from doing the work twice.
   for (const statement of writes) STATEMENT_SENT.publish(statement)
   await succeeded([...writes.map((statement) => client.send(statement)), committed ?? client.send('commit')])
-  return { result, notified }
+  return { result, notified, afterCommit }
 }
 
 /** Awaits all answers and throws the first error. After it, PostgreSQL answers `ROLLBACK` to the commit, which is no error. */

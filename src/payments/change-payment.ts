@@ -66,7 +66,7 @@ export function writeDecision(
   writeAttempts(tx, deps, before, decision)
   const surplus = writeSurplus(tx, deps, before, decision)
   writeEvents(tx, deps, before, decision, { cause, refunds: [...refunds, ...surplus] })
-  countChanges(decision)
+  tx.afterCommit(() => countChanges(decision))
 }
 
 /** Writes a new payment with what was decided about it. Its reference may be in use: then it violates a unique index. */
@@ -81,7 +81,7 @@ export function writeNewPayment(
   tx.write(insertPayment({ payment: decision.state.payment, idempotency }))
   writeAttempts(tx, deps, before, decision)
   writeEvents(tx, deps, before, decision, { cause, refunds: [] })
-  countChanges(decision)
+  tx.afterCommit(() => countChanges(decision))
 }
 
 function writeAttempts(tx: Writes, { clock }: Deps, before: PaymentState, { state }: Decision): void {
@@ -168,7 +168,7 @@ const COUNTED_OUTCOMES: ReadonlySet<string> = new Set([
   'needs_review',
 ])
 
-/** For the metrics. A change in a transaction that is rolled back later is counted, too. */
+/** For the metrics, after the commit. */
 function countChanges({ state: { payment, attempts: all }, changes }: Decision): void {
   const { mode } = payment
   for (const { type, attemptId } of changes) {

@@ -174,6 +174,17 @@ for (const [where, position] of [
   })
 }
 
+test('what runs after a commit, such as the counters of the metrics, does not run when the transaction is rolled back', async () => {
+  const ran: string[] = []
+  await database.transaction((tx) => tx.afterCommit(() => ran.push('committed')))
+  const refused = database.transaction((tx) => {
+    tx.afterCommit(() => ran.push('rolled back'))
+    tx.write(sql`select 1 / 0`)
+  })
+  await assert.rejects(refused, /division by zero/)
+  assert.deepEqual(ran, ['committed'])
+})
+
 test('a change whose error is swallowed is not taken for committed', async () => {
   const { attempt } = await startAttempt(database, await service.addShop())
   const change = database.transaction(async (tx) => {

@@ -30,7 +30,10 @@ const WRITES = writesOfPayments().map(({ name = '' }) => Buffer.from(name))
 function writesOfPayments(): Statement[] {
   const { payment } = newPaymentState()
   const written: Statement[] = [insertPayment({ payment, idempotency: undefined })]
-  updatePayment({ write: (statement) => void written.push(statement), notify: () => {} }, payment)
+  updatePayment(
+    { write: (statement) => void written.push(statement), notify: () => {}, afterCommit: () => {} },
+    payment,
+  )
   return written
 }
 
