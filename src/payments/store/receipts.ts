@@ -1,4 +1,5 @@
 import type { Queries, Transaction, Writes } from '../../database/database.ts'
+import { unavailable } from '../../database/pool.ts'
 import { sql } from '../../database/sql.ts'
 import { type AttemptId, idOf, type MerchantId, type PaymentId, placeOf, uuidOf } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
@@ -32,16 +33,30 @@ interface RecordedRow {
   by_hand: number | null
 }
 
+/** How often recorded money is read until all of it is locked. One more try is needed only for money that was recorded between two statements. */
+const MAX_READS = 5
+
 /**
  * What is on record of these transactions, under all versions of the merchant's keys. Unmatched money is locked first, because a person may
- * be returning it at this moment.
+ * be returning it at this moment. Throws `unavailable` if other money of these transactions was recorded during each of MAX_READS reads.
  */
-export async function readRecordedMoney(
+export async function readRecordedMoney(tx: Queries, of: OfAccount, receipts: Receipt[]): Promise<RecordedMoney> {
+  if (receipts.length === 0) return { receipts: [], returnedByPayments: 0 }
+  for (let read = 0; read < MAX_READS; read++) {
+    const recorded = await lockAndRead(tx, of, receipts)
+    if (!recorded) continue
+    const returnedByPayments = areSharesOfOrder(receipts) ? await returnedOfAttempts(tx, of.place, recorded) : 0
+    return { receipts: recorded, returnedByPayments }
+  }
+  throw unavailable(new Error(`money of the same transactions was recorded during ${MAX_READS} reads`))
+}
+
+/** Undefined if money was recorded between the two statements. Without its lock, another payment could take it before this one writes. */
+async function lockAndRead(
   tx: Queries,
   { place, merchantId, mode, provider, keysVersion }: OfKeys,
   receipts: Receipt[],
-): Promise<RecordedMoney> {
-  if (receipts.length === 0) return { receipts: [], returnedByPayments: 0 }
+): Promise<RecordedReceipt[] | undefined> {
   const merchant = uuidOf(merchantId)
   const ids = receipts.map(({ transactionId }) => transactionId)
   const [locked, rows] = await Promise.all([
@@ -64,14 +79,8 @@ export async function readRecordedMoney(
        order by r.id`),
   ])
   const lockedIds = new Set(locked.map(({ id }) => id))
-  // Recorded between the two statements. Without its lock, another payment could take the same money before this one writes.
-  if (rows.some(({ id, attempt_id }) => attempt_id === null && !lockedIds.has(id)))
-    return readRecordedMoney(tx, { place, merchantId, mode, provider, keysVersion }, receipts)
-  const recorded = rows.map((row) => recordedOf(row, place))
-  return {
-    receipts: recorded,
-    returnedByPayments: areSharesOfOrder(receipts) ? await returnedOfAttempts(tx, place, recorded) : 0,
-  }
+  if (rows.some(({ id, attempt_id }) => attempt_id === null && !lockedIds.has(id))) return undefined
+  return rows.map((row) => recordedOf(row, place))
 }
 
 function recordedOf(row: RecordedRow, place: Place): RecordedReceipt {
