@@ -46,9 +46,13 @@ export interface SealedCard {
   sealedToken: Buffer
 }
 
+/**
+ * Cards of one customer that are listed, and that can be charged: the same ones, the last used first. The page offers five of them. More are only
+ * expected where a shop uses one address for many customers, and then the others have not been used for the longest time.
+ */
 const MAX_CARDS = 100
 
-/** The customer's cards, the last used first. */
+/** The customer's cards, the last used first. A card beyond the first MAX_CARDS is not listed either, and is refused like an unknown one. */
 export async function findCardsOf(db: Queries, scope: Scope, customer: Customer): Promise<SealedCard[]> {
   const rows = await db.rows<{
     id: string
@@ -118,7 +122,7 @@ export async function listCards(db: Queries, scope: Scope, customer: Customer): 
   const rows = await db.rows<CardRow>(sql`
     select place, id, provider, user_id, email, brand, last4, expiry_month, expiry_year, created_at from saved_cards
      where place = ${scope.place} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and customer = coalesce('id:' || ${customer.id}::text, 'email:' || lower(${customer.email}))
-     order by used_at desc limit 100`)
+     order by used_at desc limit ${MAX_CARDS}`)
   return rows.map(cardOf)
 }
 
