@@ -77,7 +77,7 @@ class DeliveryLoop implements DeliveryEngine {
   #state: 'running' | 'draining' | 'stopped' = 'running'
   #claimState: 'idle' | 'scheduled' | 'claiming' = 'idle'
   readonly #dependencies: DeliveryDependencies
-  readonly #send: (delivery: DueDelivery) => Promise<WebhookAnswer>
+  readonly #send: ReturnType<typeof deliverySender>
   readonly #lease: WorkerLease
   readonly #queues = new DestinationQueues()
   readonly #inFlight = new Set<Promise<void>>()
@@ -278,6 +278,10 @@ class DeliveryLoop implements DeliveryEngine {
     queue.inFlight++
     const answer = await this.#send(delivery)
     queue.inFlight--
+    if (!answer) {
+      this.#queues.forget(delivery) // a later poll claims it again
+      return this.#sendNext(queue)
+    }
     if (queue.hasMore && isFast(answer) && queue.pending.length < LARGE_BATCH / 2) {
       queue.hasMore = false
       this.#refills.set(queue.destination, { place: queue.place, destination: queue.destination })

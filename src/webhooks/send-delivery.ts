@@ -5,6 +5,7 @@ import type { Queries } from '../database/database.ts'
 import { defaultSecretContext, ensureDefaultSecret } from '../events/webhook-secret-store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Mode } from '../kernel/mode.ts'
+import { Problem } from '../kernel/problem.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
 import type { WebhookAnswer, WebhookHttp } from '../outbound/webhook-http.ts'
 import { markFailed, startDeliverySpan } from '../tracing/payment-traces.ts'
@@ -25,8 +26,13 @@ export interface SendDependencies {
   allowPrivate: (mode: Mode, url?: string) => boolean
 }
 
-/** Signs deliveries and sends them. The result never throws. */
-export function deliverySender(dependencies: SendDependencies): (delivery: DueDelivery) => Promise<WebhookAnswer> {
+/**
+ * Signs deliveries and sends them. The result never throws. Undefined: the database did not answer while the first webhook of a merchant was
+ * signed. Nothing was sent, so that is no try: the delivery stays due.
+ */
+export function deliverySender(
+  dependencies: SendDependencies,
+): (delivery: DueDelivery) => Promise<WebhookAnswer | undefined> {
   const { database, clock, log, secrets, http, allowPrivate } = dependencies
   const keyOf = signingKeys((sealed, context) => secrets.open(sealed, context))
 
@@ -54,6 +60,7 @@ export function deliverySender(dependencies: SendDependencies): (delivery: DueDe
       if (span) endSpan(span, answer)
       return answer
     } catch (err) {
+      if (err instanceof Problem && err.code === 'unavailable') return undefined
       log.error({ err, eventId: id }, 'sending a delivery failed unexpectedly')
       return { kind: 'failed', because: 'other', detail: 'it could not be sent; the log has the reason', tookMs: 0 }
     }
