@@ -40,7 +40,7 @@ const MAX_READS = 5
  * What is on record of these transactions, under all versions of the merchant's keys. Unmatched money is locked first, because a person may
  * be returning it at this moment. Throws `unavailable` if other money of these transactions was recorded during each of MAX_READS reads.
  */
-export async function readRecordedMoney(tx: Queries, of: OfAccount, receipts: Receipt[]): Promise<RecordedMoney> {
+export async function readRecordedMoney(tx: Queries, of: OfKeys, receipts: Receipt[]): Promise<RecordedMoney> {
   if (receipts.length === 0) return { receipts: [], returnedByPayments: 0 }
   for (let read = 0; read < MAX_READS; read++) {
     const recorded = await lockAndRead(tx, of, receipts)
