@@ -38,7 +38,7 @@ export interface Setting {
   /** Sealed, and never shown again. */
   secret: boolean
   optional?: boolean
-  /** What it looks like, by mode, so that a key of the one never gets into the other. */
+  /** Its format by mode, so that a key of one mode is refused in the other. */
   pattern: Record<Mode, RegExp>
   /** The same for people: "sk_test_…". */
   looksLike: Record<Mode, string>
@@ -55,7 +55,7 @@ export interface Capabilities {
   channels: Channel[]
   /** Its card page may stand in a frame of ours; else the customer is sent there and comes back. */
   framed: boolean
-  /** Its card page can be opened with a saved card; else we ask for the customer's yes on a page of ours. */
+  /** Its card page can be opened with a saved card; else the customer confirms on a page of ours. */
   pageTakesSavedCards: boolean
   /** Its card page asks whether to keep the card; else we ask, and `Order.saveCard` says so. */
   pageAsksToSave: boolean
@@ -91,9 +91,9 @@ export interface ProviderClient {
   readonly publicKey: string
   /** Whether the keys work, by a call that changes nothing. */
   verifyKeys(): Promise<KeysVerdict>
-  /** A page of the provider's that takes the card. With a saved card it asks for a yes, or for a PIN or code, and charges that one. */
+  /** A page of the provider's that takes the card. With a saved card it asks the customer to confirm, or for a PIN or code, and charges that card. */
   startCard(order: Order, savedCard?: SavedCardToken): Promise<CardStart>
-  /** Charges a saved card right away, for customers who have said yes on a page of ours. */
+  /** Charges a saved card right away, after the customer has confirmed on a page of ours. */
   chargeSavedCard(order: Order, savedCard: SavedCardToken): Promise<SavedCardCharge>
   /** An account number for this order alone. */
   openVirtualAccount(order: Order): Promise<VirtualAccountStart>
@@ -219,7 +219,7 @@ export type VirtualAccountStart =
 export type Outcome =
   /** `savedCard`: whenever the provider returns one. The caller knows whether the customer agreed to save it. */
   | { kind: 'paid'; receipts: Receipt[]; savedCard?: SavedCard }
-  /** The customer's turn. Part of the money may be there. */
+  /** It waits for the customer. A part of the money may have arrived. */
   | { kind: 'pending'; receipts: Receipt[] }
   /** The provider is working on it. */
   | { kind: 'processing' }

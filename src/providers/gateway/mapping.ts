@@ -27,7 +27,7 @@ import type {
   GatewayTaken,
 } from './wire.ts'
 
-/** Their words into ours. Pure; README.md has the table. */
+/** Translates the provider's answers into ours. Pure; README.md has the table. */
 export function outcomeOf(record: GatewayRecord): Outcome {
   const receipts = receiptsOf(record)
   switch (record.status) {

@@ -23,7 +23,7 @@ export interface Asked {
   isWithCustomer: boolean
 }
 
-/** Their words into ours. Pure; README.md has the table. */
+/** Translates the provider's answers into ours. Pure; README.md has the table. */
 export function outcomeOf(transaction: MonnifyTransaction, { channel, otherwiseAt, isWithCustomer }: Asked): Outcome {
   if (transaction.currency !== NAIRA) return unknown('it answered with another currency')
   const receipts = receiptsOf(transaction, otherwiseAt)
@@ -44,7 +44,7 @@ export function outcomeOf(transaction: MonnifyTransaction, { channel, otherwiseA
     case 'EXPIRED':
     case 'ABANDONED':
       if (!hasMoney) return ended(transaction.status, channel)
-      // Part of the money came, and then time was up: it is there all the same.
+      // A part of the money arrived before the order expired. It counts.
       return isByTransfer(transaction) ? { kind: 'pending', receipts } : unknown('it says failed, and names money')
     default:
       // `PENDING`, `PARTIALLY_PAID`, and any word that they may add.

@@ -14,7 +14,7 @@ import {
 import { type PaystackError, type PaystackRefund, type PaystackTransaction, toHundredths } from './wire.ts'
 
 /**
- * Their words into ours. Pure; README.md has the tables. `returned`: what the refunds and disputes of a reversed transaction add up to; the
+ * Translates the provider's answers into ours. Pure; README.md has the tables. `returned`: what the refunds and disputes of a reversed transaction add up to; the
  * transaction itself does not tell a part from the whole.
  */
 export function outcomeOf(transaction: PaystackTransaction, channel: Channel, returned?: number): Outcome {

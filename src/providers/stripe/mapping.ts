@@ -15,7 +15,7 @@ import {
 } from '../provider.ts'
 import type { StripeError, StripeFailure, StripeIntent, StripeRefund, StripeSession } from './wire.ts'
 
-/** Their words into ours. Pure; README.md has the tables. */
+/** Translates the provider's answers into ours. Pure; README.md has the tables. */
 export function outcomeOfSession({ status, paymentStatus, intent }: StripeSession): Outcome {
   if (typeof intent === 'string') return unknown('it did not say how the money stands')
   if (!intent) return outcomeWithoutIntent(status, paymentStatus)
