@@ -108,6 +108,7 @@ export class Courier {
   readonly #underWay = new Set<Promise<void>>()
   readonly #timer: NodeJS.Timeout
   #isReliable = false
+  #isStopped = false
 
   constructor(random: Random, fake: FakeProvider, copies: Pick<Copies, 'pick'>, path: string) {
     this.#random = random
@@ -133,6 +134,7 @@ export class Courier {
 
   stop(): void {
     clearInterval(this.#timer)
+    this.#isStopped = true
   }
 
   #collect(): void {
@@ -167,6 +169,7 @@ export class Courier {
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       status = await this.#post(headers, body)
       if (status === 200) return
+      if (this.#isStopped) return // no copy is left to take it
       if (status < 500) return void this.refused.push(`a notice was answered with ${status}: ${body}`)
       await pause(250)
     }
