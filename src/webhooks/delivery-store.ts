@@ -43,8 +43,9 @@ export async function writeTries(db: Queries, place: Place, results: TryResult[]
              tries_before = case when d.due_at = r.due_at then d.tries_before else d.tries + 1 end,
              due_at = case when d.due_at = r.due_at then r.next_try_at else d.due_at end,
              done_at = case when d.due_at = r.due_at and r.state <> 'waiting' then r.at end
-        -- Without "is true", and few waiting at the last analyze, PostgreSQL would compare every waiting delivery with every result.
-        from results r where d.place = ${place} and d.id = r.id and d.tries = r.tries and (d.state = 'waiting') is true
+        -- Found by their ids before they are compared with the results: else PostgreSQL may compare every delivery with every result.
+        from results r where d.place = ${place} and d.id = any(${column(({ delivery }) => delivery.uuid)}::uuid[])
+         and d.id = r.id and d.tries = r.tries and (d.state = 'waiting') is true
       returning d.id, d.tries
     )
     insert into delivery_tries (place, delivery_id, number, at, status, error, answer, took_ms)
