@@ -15,8 +15,8 @@ const uuid = (at: string, kind: number) => `(
 const AT = 'r.at'
 
 /**
- * Payments of 200 merchants over 90 days, written by PostgreSQL itself: most are paid by card at the first try, some by transfer, some are
- * declined first, cancelled, expired or open. The measured merchants have as many as the others.
+ * Payments of 200 merchants over 90 days, written by PostgreSQL itself: most are paid by card at the first try, some by
+ * transfer, some are declined first, cancelled, expired or open. The measured merchants have as many as the others.
  */
 export async function seed(database: BenchDatabase, url: string, payments: number): Promise<void> {
   const rows = `(select n, 1 + n % ${MERCHANTS} as merchant, (n % ${MERCHANTS}) * 5 as place,

@@ -22,7 +22,10 @@ const MAX_GROWTH = 3
 /** Growth of a shorter time is that of the machine's noise. */
 const NOISE_MS = 10
 
-/** Every list, filter, search and chart of the dashboard, over HTTP, with few and with many payments in the database, in turns. */
+/**
+ * Every list, filter, search and chart of the dashboard, over HTTP, with few and with many payments in the database, in
+ * turns.
+ */
 export async function measureDashboard({ database, payments, say }: Bench): Promise<Result> {
   const small = await prepare(database, 'dashboard_small', SMALL, say)
   const large = await prepare(database, 'dashboard_large', payments, say)

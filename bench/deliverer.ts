@@ -9,8 +9,8 @@ import { webhookHttp } from '../src/outbound/webhook-http.ts'
 import { startDelivering } from '../src/webhooks/delivery-loop.ts'
 
 /**
- * A process that sends deliveries, by Manilla or by a job library: one POST for each. The libraries are tuned as their manuals
- * say. They do not sign, record tries or check addresses, which is to their advantage.
+ * A process that sends deliveries, by Manilla or by a job library: one POST for each. The libraries are tuned as their
+ * manuals say. They do not sign, record tries or check addresses, which is to their advantage.
  */
 const url = process.env.DATABASE_URL ?? ''
 const CONCURRENCY = 64

@@ -85,7 +85,8 @@ async function measure(
       const begun = performance.now()
       await queue.add(index)
       latencies.push(((await arrival)[0] as number) - begun)
-      await new Promise((resolve) => setTimeout(resolve, 20 + Math.random() * 30)) // idle, and not in phase with a poll interval
+      // idle, and not in phase with a poll interval
+      await new Promise((resolve) => setTimeout(resolve, 20 + Math.random() * 30))
     }
     latencies.sort((a, b) => a - b)
     return { system, rate, p50Ms: median(latencies), p99Ms: latencies[Math.floor(latencies.length * 0.99)] as number }

@@ -1,9 +1,9 @@
 import { connect, type Socket } from 'node:net'
 
 /**
- * The load generator: a process that creates payments, or opens their pages, as fast as it is answered,
- * one request in flight per connection. It shares the machine with what it measures, so it does little work: sockets without
- * an HTTP client, prepared requests, and only the status and length of each answer are read.
+ * The load generator: a process that creates payments, or opens their pages, as fast as it is answered, one request in
+ * flight per connection. It shares the machine with what it measures, so it does little work: sockets without an HTTP
+ * client, prepared requests, and only the status and length of each answer are read.
  */
 export interface LoadOrder extends Errand {
   port: number
@@ -186,7 +186,10 @@ function openConnection(
 
 const BRACE = 0x7d
 
-/** The JSON nearly always comes in one piece: then its first bytes and its last two (`}}`) are enough, and it is not decoded. */
+/**
+ * The JSON nearly always comes in one piece: then its first bytes and its last two (`}}`) are enough, and it is not
+ * decoded.
+ */
 function isWholeJson(bytes: Buffer, size: number, wanted: Buffer): boolean {
   return (
     bytes[size - 1] === BRACE &&

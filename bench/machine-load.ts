@@ -8,7 +8,10 @@ const LOOK_MS = 2_000
 const BUSY_LOAD = 1
 const MUCH_STEAL = 0.05
 
-/** Reads the load before the run. The function that it returns reads it again, and reports both, with what the run ran on. */
+/**
+ * Reads the load before the run. The function that it returns reads it again, and reports both, with what the run ran
+ * on.
+ */
 export async function watchMachine(): Promise<(database: BenchDatabase) => string> {
   const first = readTicks()
   await sleep(LOOK_MS)
@@ -37,7 +40,10 @@ interface Ticks {
   all: number
 }
 
-/** See proc_stat(5): user, nice, system, idle, iowait, irq, softirq, steal. What guests take is in the first two. NaN without Linux. */
+/**
+ * See proc_stat(5): user, nice, system, idle, iowait, irq, softirq, steal. What guests take is in the first two. NaN
+ * without Linux.
+ */
 function readTicks(): Ticks {
   if (!existsSync('/proc/stat')) return { steal: Number.NaN, all: Number.NaN }
   const [, ...fields] = (readFileSync('/proc/stat', 'utf8').split('\n', 1)[0] ?? '').split(/\s+/)

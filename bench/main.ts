@@ -14,8 +14,8 @@ import { type Ratio, reportRatios, verdictOf } from './report.ts'
 import { stopAll } from './subjects.ts'
 
 /**
- * `npm run bench`: how fast payments are taken, created, delivered and shown, and what each costs, as ratios to what is measured in the same
- * minutes on the same PostgreSQL, because an absolute number depends mostly on the machine.
+ * `npm run bench`: how fast payments are taken, created, delivered and shown, and what each costs, as ratios to what is
+ * measured in the same minutes on the same PostgreSQL, because an absolute number depends mostly on the machine.
  */
 const PARTS: Record<string, (bench: Bench) => Promise<Result>> = {
   payments: measurePayments,

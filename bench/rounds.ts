@@ -3,8 +3,9 @@ import type { Measurement } from './measure.ts'
 type Measure = () => Promise<Measurement>
 
 /**
- * One round, so that noise of the machine affects all cases alike: one case after the other, each round beginning with another one, then all
- * again in reverse, so that a machine that becomes slower meanwhile does so for all. The result of a case is the mean of its two passes.
+ * One round, so that noise of the machine affects all cases alike: one case after the other, each round beginning with
+ * another one, then all again in reverse, so that a machine that becomes slower meanwhile does so for all. The result
+ * of a case is the mean of its two passes.
  */
 export async function runRound(cases: Measure[], round: number): Promise<Measurement[]> {
   const order = rotate([...cases.keys()], round)

@@ -1,7 +1,10 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 
-/** Merchants' servers that answer 200 and record the time of arrival. In the measuring process, so that both times use one clock. */
+/**
+ * Merchants' servers that answer 200 and record the time of arrival. In the measuring process, so that both times use
+ * one clock.
+ */
 export interface Sink {
   ports: number[]
   /** Resolves with the times of so many arrivals from now on. */

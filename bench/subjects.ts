@@ -17,8 +17,9 @@ const ROOT = join(import.meta.dirname, '..')
 // As in production: a proxy in front of the service already logs each request.
 export const LOG_LEVEL = 'warn'
 
-// As many as the service has. 5, 10, 20 and 40 were tried at concurrency 64 on 2 cores: 10 was best in the calmest run (3 314
-// creates a second against 3 106 with 20), 20 in two runs with other load (2 241 and 2 563 against 1 748 and 2 198).
+// As many as the service has. 5, 10, 20 and 40 were tried at concurrency 64 on 2 cores: 10 was best in the calmest run
+// (3 314 creates a second against 3 106 with 20), 20 in two runs with other load (2 241 and 2 563 against 1 748 and 2
+// 198).
 export const FLOOR_CONNECTIONS = 10
 
 const SECRET_KEY = randomBytes(32).toString('base64')

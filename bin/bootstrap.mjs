@@ -24,7 +24,9 @@ if (missingPackages(purpose).length > 0) {
 if (!existsSync(ourNode)) linkNode()
 if (purpose === 'test') findBrowser()
 
-/** Compares the lockfile with npm's own record of what it installed. npm skips an optional package that it cannot get. */
+/**
+ * Compares the lockfile with npm's own record of what it installed. npm skips an optional package that it cannot get.
+ */
 function missingPackages(purpose) {
   const installed = packagesIn('node_modules/.package-lock.json')
   return Object.entries(packagesIn('package-lock.json'))
@@ -69,7 +71,9 @@ function withInstallLock(work) {
   }
 }
 
-/** Whether the owner of the lock has died. A lock without a pid for 10 s counts: the pid is written within milliseconds. */
+/**
+ * Whether the owner of the lock has died. A lock without a pid for 10 s counts: the pid is written within milliseconds.
+ */
 function isDead(owner) {
   try {
     process.kill(Number(readFileSync(owner, 'utf8')), 0)
@@ -140,7 +144,9 @@ function linkNode() {
   }
 }
 
-/** Browser tests need a Chromium: CHROMIUM_PATH, the system's, the package manager's, else Playwright's own download. */
+/**
+ * Browser tests need a Chromium: CHROMIUM_PATH, the system's, the package manager's, else Playwright's own download.
+ */
 function findBrowser() {
   const { CHROMIUM_PATH } = process.env
   if (CHROMIUM_PATH) {

@@ -1,17 +1,20 @@
 -- The whole schema. Two kinds of tables:
 --
--- Reference tables are small: merchants, what they set up, and the people of the dashboard. A cluster has a copy on every machine.
--- Growing tables have the `place` of their merchant. Every primary key, unique index and foreign key of theirs contains it, so that a
--- cluster can distribute them by place: docs/decisions/0014-place.md.
+-- Reference tables are small: merchants, what they set up, and the people of the dashboard. A cluster has a copy on
+-- every machine. Growing tables have the `place` of their merchant. Every primary key, unique index and foreign key of
+-- theirs contains it, so that a cluster can distribute them by place: docs/decisions/0014-place.md.
 --
--- Place is the LAST column of each key and index, and never the first. A plan that was prepared while a table was empty takes any index
--- that begins with place, and then reads all rows of the place: with place first, a fresh database made 0.30 of the payments that it makes
--- after `analyze`, and with place last 0.96 (measured). Two kinds of indexes differ; test/place.test.ts lists them:
+-- Place is the LAST column of each key and index, and never the first. A plan that was prepared while a table was empty
+-- takes any index that begins with place, and then reads all rows of the place: with place first, a fresh database made
+-- 0.30 of the payments that it makes after `analyze`, and with place last 0.96 (measured). Two kinds of indexes differ;
+-- test/place.test.ts lists them:
 --
--- * Lists of a merchant: (merchant_id, mode, place, id). Place comes right before the column that they are ordered by. Behind it, PostgreSQL
---   takes a list for as costly as the whole table, where one merchant has most of it, and then reads all rows by the primary key: 90 000
---   pages for the oldest payment of merchants that have none, and one for each with this order (100 000 payments, measured).
--- * Sums for charts: place comes first, because the sums of a place are made as one. No other statement can use these indexes.
+-- * Lists of a merchant: (merchant_id, mode, place, id). Place comes right before the column that they are ordered by.
+--   Behind it, PostgreSQL takes a list for as costly as the whole table, where one merchant has most of it, and then
+--   reads all rows by the primary key: 90 000 pages for the oldest payment of merchants that have none, and one for
+--   each with this order (100 000 payments, measured).
+-- * Sums for charts: place comes first, because the sums of a place are made as one. No other statement can use these
+--   indexes.
 --
 -- Ids, codes and generated references start with the time, so every index grows at its ends or is partial.
 
@@ -33,7 +36,8 @@ create table merchants (
   language               text check (language in ('en', 'fr', 'ar')),
   -- Null: only when the customer presses the button.
   return_after_seconds   integer default 5 check (return_after_seconds between 0 and 60),
-  -- Sites that may show the page in a frame. They are sent in a header, so nothing may be in them that a header understands.
+  -- Sites that may show the page in a frame. They are sent in a header, so nothing may be in them that a header
+  -- understands.
   origins                text[] not null default '{}' check (
     cardinality(origins) <= 20 and array_position(origins, null) is null
     and array_to_string(origins, ',') ~ '^(https?://[a-z0-9.:*-]+(,https?://[a-z0-9.:*-]+)*)?$'),
@@ -42,7 +46,8 @@ create table merchants (
 
   -- The dashboard.
   require_second_factor  boolean not null default false,
-  -- In the lowest denomination of the payment's currency. A larger refund needs a fresh second factor, and support cannot make it.
+  -- In the lowest denomination of the payment's currency. A larger refund needs a fresh second factor, and support
+  -- cannot make it.
   refund_limit           bigint not null default 5000000 check (refund_limit between 0 and 999999999999),
   -- The zone in which days and times are shown, by its IANA name. Null: the zone of each member's browser.
   time_zone              text check (time_zone ~ '^[A-Za-z][A-Za-z0-9_+/-]{0,63}$')
@@ -214,8 +219,8 @@ create table used_challenges (
   expires_at  timestamptz not null
 );
 
--- Named sets of filters of the list of payments, which a member keeps for a merchant. They hold no search text: it may be a customer's
--- address, which must be erasable.
+-- Named sets of filters of the list of payments, which a member keeps for a merchant. They hold no search text: it may
+-- be a customer's address, which must be erasable.
 create table saved_views (
   id           uuid primary key,
   member_id    uuid not null,
@@ -249,15 +254,15 @@ create table integrations (
   primary key (merchant_id, mode, provider)
 );
 
--- The keys of a provider are versioned. An attempt keeps the version that it was started with, so that checks, notices and refunds of
--- it reach the same provider account after the merchant has set other keys.
+-- The keys of a provider are versioned. An attempt keeps the version that it was started with, so that checks, notices
+-- and refunds of it reach the same provider account after the merchant has set other keys.
 create table provider_accounts (
   merchant_id      uuid not null references merchants,
   mode             text not null check (mode in ('sandbox', 'live')),
   provider         text not null,
   version          integer not null check (version > 0),
-  -- AES-256-GCM, with merchant, mode and provider as associated data. Null: deleted after the account was out of use for long enough.
-  -- The row stays, so that its version number is never used again.
+  -- AES-256-GCM, with merchant, mode and provider as associated data. Null: deleted after the account was out of use
+  -- for long enough. The row stays, so that its version number is never used again.
   sealed_settings  bytea,
   -- Null: the provider's own.
   base_url         text check (length(base_url) between 1 and 2048),
@@ -327,7 +332,8 @@ create table payments (
   customer_bears_charge  boolean not null,
   amount_paid            bigint not null default 0,
   amount_refunded        bigint not null default 0,
-  -- The merchant's own id of a customer who is signed in there. Saved cards belong to it: an e-mail address that was typed proves nothing.
+  -- The merchant's own id of a customer who is signed in there. Saved cards belong to it: an e-mail address that was
+  -- typed proves nothing.
   user_id                text,
   user_email             text not null,
   user_phone_number      text,
@@ -346,7 +352,8 @@ create table payments (
   created_at             timestamptz not null default now(),
   expires_at             timestamptz not null,
   completed_at           timestamptz,
-  -- When the provider was last asked because a customer came back or pressed "check": at most once in 3 seconds per payment.
+  -- When the provider was last asked because a customer came back or pressed "check": at most once in 3 seconds per
+  -- payment.
   provider_asked_at      timestamptz,
   primary key (id, place),
   constraint mode_is_known check (mode in ('sandbox', 'live')),
@@ -372,7 +379,8 @@ create index payments_paid_by_link on payments (link_id, place) where link_id is
 -- Most links to pay live for the same time, so this one too grows at its end.
 create index payments_to_expire on payments (expires_at, place) where status = 'pending';
 
--- Answers of calls that carried an Idempotency-Key and do more than one statement. (A checkout keeps its key in its own row.)
+-- Answers of calls that carried an Idempotency-Key and do more than one statement. (A checkout keeps its key in its own
+-- row.)
 create table idempotent_calls (
   place          smallint not null,
   merchant_id    uuid not null,
@@ -415,14 +423,15 @@ create table events (
 );
 create index events_of_merchant on events (merchant_id, mode, place, id) where body is not null;
 create index events_of_merchant_by_type on events (merchant_id, mode, type, place, id) where body is not null;
--- For the sums of the charts, which are made place by place in the order of ids. Place comes first, and no other statement can use the
--- index by mistake: only that one names these types.
+-- For the sums of the charts, which are made place by place in the order of ids. Place comes first, and no other
+-- statement can use the index by mistake: only that one names these types.
 create index events_to_sum_up on events (place, id)
   where type in ('payment.successful', 'payment.cancelled', 'payment.expired',
                  'attempt.started', 'attempt.successful', 'attempt.failed', 'attempt.abandoned');
 
--- Events are append-only, except that erasing a customer replaces the personal data in them, and that retention deletes them with their
--- payments: those of the sandbox, and of live payments after two years. See docs/operations/retention.md.
+-- Events are append-only, except that erasing a customer replaces the personal data in them, and that retention deletes
+-- them with their payments: those of the sandbox, and of live payments after two years. See
+-- docs/operations/retention.md.
 create function refuse_to_rewrite_events() returns trigger language plpgsql as $$
 begin
   if tg_op = 'UPDATE' and current_setting('manilla.erasing', true) = 'on'
@@ -464,8 +473,8 @@ create table attempts (
   -- Of that: promised back or gone, for whatever reason; and gone, of what counts towards the payment.
   amount_returned         bigint not null default 0,
   amount_refunded         bigint not null default 0,
-  -- Money that the provider had given back before we first saw it. It is part of amount_received and amount_returned, and never counts
-  -- towards the payment.
+  -- Money that the provider had given back before we first saw it. It is part of amount_received and amount_returned,
+  -- and never counts towards the payment.
   amount_reversed         bigint not null default 0,
   -- Made from the id before the provider is called, so that a repeat of a call is known as one.
   order_reference         text collate "C" not null,
@@ -478,8 +487,8 @@ create table attempts (
   by_reference            boolean not null default false,
   -- The provider has shown, in an answer or a notice, that it knows the order.
   known_to_provider       boolean not null default false,
-  -- Surplus is refunded automatically only while the provider issued the ids of all transactions of the attempt. Otherwise a person
-  -- decides about it.
+  -- Surplus is refunded automatically only while the provider issued the ids of all transactions of the attempt.
+  -- Otherwise a person decides about it.
   ids_are_providers       boolean not null default false,
   -- The idempotency key of the form that started it: a repeated submit finds its attempt and starts no second one.
   page_key                text collate "C",
@@ -487,7 +496,8 @@ create table attempts (
   failed_try_id           text,
   instructions            jsonb,
   instructions_expire_at  timestamptz,
-  -- A notice with a valid signature said that it is paid. While the provider's own answer says otherwise, it is undecided.
+  -- A notice with a valid signature said that it is paid. While the provider's own answer says otherwise, it is
+  -- undecided.
   said_paid               boolean not null default false,
   needs_review            text,
   -- The reason that a person has reviewed: the same one is not raised again.
@@ -575,7 +585,8 @@ create table notices (
   account      integer not null default 0,
   digest       bytea not null,
   body         bytea not null,
-  -- What the adapter read in it, signature checked. Not its headers: with some providers they hold the shared secret itself.
+  -- What the adapter read in it, signature checked. Not its headers: with some providers they hold the shared secret
+  -- itself.
   reading      jsonb not null,
   reference    text,
   says         text not null,
@@ -654,10 +665,11 @@ create table refunds (
   call_reference      text,
   provider_refund_id  text,
   transaction_ids     text[] not null default '{}',
-  -- The customer's bank account that it goes to, for providers that need it. AES-256-GCM, with the refund as associated data. Null: none
-  -- is needed, or the provider has it, or the refund has ended.
+  -- The customer's bank account that it goes to, for providers that need it. AES-256-GCM, with the refund as associated
+  -- data. Null: none is needed, or the provider has it, or the refund has ended.
   sealed_account      bytea,
-  -- When the provider took the bank account that it had waited for. The days in which it should finish the refund begin then.
+  -- When the provider took the bank account that it had waited for. The days in which it should finish the refund begin
+  -- then.
   account_taken_at    timestamptz,
   tries               integer not null default 0,
   due_at              timestamptz,
@@ -694,7 +706,8 @@ create table disputes (
   status               text not null check (status in ('open', 'won', 'lost')),
   reason               text,
   respond_by           timestamptz,
-  -- The refund row that counts the lost money, and the provider's own refund that settled the dispute: neither is counted twice.
+  -- The refund row that counts the lost money, and the provider's own refund that settled the dispute: neither is
+  -- counted twice.
   refund_id            uuid,
   settled_by           text collate "C",
   opened_at            timestamptz not null,
@@ -760,7 +773,8 @@ create table saved_cards (
   account       integer not null default 0,
   user_id       text check (user_id ~ '^[A-Za-z0-9_.:@-]{1,64}$'),
   email         text not null,
-  -- The customer whose card it is: the id, or the e-mail address of a card that was saved without one. The prefixes keep the two apart.
+  -- The customer whose card it is: the id, or the e-mail address of a card that was saved without one. The prefixes
+  -- keep the two apart.
   customer      text not null generated always as (coalesce('id:' || user_id, 'email:' || lower(email))) stored,
   brand         text not null,
   last4         text not null,
@@ -834,8 +848,8 @@ create table deliveries (
 );
 create index deliveries_of_event on deliveries (event_id, place);
 create index deliveries_waiting on deliveries (destination, due_at, place) where state = 'waiting';
--- First tries, and deliveries that a merchant asked to send again. A failed try leaves this index, so that hosts that wait for a retry cost
--- nothing here. The search goes from merchant to merchant, over all places.
+-- First tries, and deliveries that a merchant asked to send again. A failed try leaves this index, so that hosts that
+-- wait for a retry cost nothing here. The search goes from merchant to merchant, over all places.
 create index deliveries_first_tries_of_merchant on deliveries (merchant_id, destination, place)
   where state = 'waiting' and tries = tries_before;
 -- With the id: a page is read in the order of the index.
@@ -871,7 +885,8 @@ create table delivery_retries (
 create index delivery_retries_of_merchant on delivery_retries (merchant_id, next_due_at, place);
 create index delivery_retries_hosts on delivery_retries (merchant_id, mode, place) where is_host;
 
--- The lease of a process on a destination: it alone counts what is in flight there. Deliveries are only written when they are done.
+-- The lease of a process on a destination: it alone counts what is in flight there. Deliveries are only written when
+-- they are done.
 create table delivery_leases (
   place        smallint not null,
   destination  text collate "C" not null,
@@ -880,8 +895,8 @@ create table delivery_leases (
   primary key (destination, place)
 );
 
--- Processes that send webhooks. Each renews its row every second, so that the leases of a process that was killed can be released before
--- they end by themselves.
+-- Processes that send webhooks. Each renews its row every second, so that the leases of a process that was killed can
+-- be released before they end by themselves.
 create table delivery_workers (
   id           uuid primary key,
   -- Since when it has renewed without a gap.
@@ -889,9 +904,9 @@ create table delivery_workers (
   alive_until  timestamptz not null
 );
 
--- ---- Sums for charts ----
--- A job folds new payments and events into hourly sums, and whole days into daily ones: docs/decisions/0017-rollups.md. Place comes first
--- in both keys, because the sums of a place are audited and made again as one. No statement can take them for another index: there is none.
+-- ---- Sums for charts ---- A job folds new payments and events into hourly sums, and whole days into daily ones:
+-- docs/decisions/0017-rollups.md. Place comes first in both keys, because the sums of a place are audited and made
+-- again as one. No statement can take them for another index: there is none.
 
 create table rollups (
   place        smallint not null,
@@ -935,9 +950,9 @@ create table rollup_cursors (
   days_to    timestamptz
 );
 
--- ---- The sandbox provider ----
--- Its books. It stands on the other side of the port: nothing here refers to our own tables, and nothing of ours refers to these. No card
--- number is kept, only which of the test cards it was. Its places are its own: they are made from the merchant's id.
+-- ---- The sandbox provider ---- Its books. It stands on the other side of the port: nothing here refers to our own
+-- tables, and nothing of ours refers to these. No card number is kept, only which of the test cards it was. Its places
+-- are its own: they are made from the merchant's id.
 
 -- Account numbers come one after the other, so they are unique and their index grows at its end.
 create sequence gateway_account_numbers as bigint start 9000000001 maxvalue 9999999999;
@@ -974,7 +989,8 @@ create table gateway_payments (
   -- The secret in the address of the card page.
   page_token       text collate "C",
   account_number   text collate "C",
-  -- The card that this payment was opened with, the one that a code is awaited for, and the one that the customer agreed to keep.
+  -- The card that this payment was opened with, the one that a code is awaited for, and the one that the customer
+  -- agreed to keep.
   offered_card     text collate "C",
   awaiting_code    jsonb,
   kept_card        text collate "C",
@@ -1045,7 +1061,8 @@ create index gateway_disputes_of_payment on gateway_disputes (payment_id, id, pl
 -- For the foreign key.
 create index gateway_disputes_settled_by on gateway_disputes (settled_by, place) where settled_by is not null;
 
--- Notices to be sent, in the very bytes of every try. due_at is also the lease: the process that claims a notice moves it ahead.
+-- Notices to be sent, in the very bytes of every try. due_at is also the lease: the process that claims a notice moves
+-- it ahead.
 create table gateway_notices (
   place        smallint not null,
   id           bigint generated always as identity,
@@ -1075,9 +1092,8 @@ create table gateway_faults (
   set_at        timestamptz not null default clock_timestamp()
 );
 
--- ---- Statistics ----
--- None about place: a merchant that has grown since the last ANALYZE would be estimated at one row. Without them, each place is estimated
--- at 0.5 % of its table.
+-- ---- Statistics ---- None about place: a merchant that has grown since the last ANALYZE would be estimated at one
+-- row. Without them, each place is estimated at 0.5 % of its table.
 
 do $$
 declare growing regclass;

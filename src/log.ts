@@ -2,7 +2,8 @@ import { type DestinationStream, destination, type Logger, pino } from 'pino'
 import { shortenPageIds } from './kernel/page-secrets.ts'
 
 /**
- * Structured log lines with an allow list of fields: a secret that is passed by mistake is not on the list, so it is not written.
+ * Structured log lines with an allow list of fields: a secret that is passed by mistake is not on the list, so it is
+ * not written.
  */
 const FIELDS = new Set([
   'requestId',

@@ -7,13 +7,19 @@ import { GATES } from './gates/gates.ts'
 /** The dependency rules, each with its reason. ARCHITECTURE.md draws the picture; this test keeps it true. */
 const ROOT = join(import.meta.dirname, '..')
 const ENTRY_POINTS = ['http', 'worker', 'cli']
-/** A folder imports itself and the folders before it, so there are no cycles, and a change affects only what comes after. */
+/**
+ * A folder imports itself and the folders before it, so there are no cycles, and a change affects only what comes
+ * after.
+ */
 const ORDER = [
   ...['kernel', 'metrics', 'database', 'tracing', 'outbound', 'events', 'merchants', 'members', 'config'],
   ...['providers', 'integrations', 'payments', 'reconciliation', 'webhooks', 'keys', 'status', 'demo-data'],
   ...ENTRY_POINTS,
 ]
-/** The rooms of two folders, in the same way. What lies beside the rooms of payments/ is shared by them; what lies in http/ itself uses them all. */
+/**
+ * The rooms of two folders, in the same way. What lies beside the rooms of payments/ is shared by them; what lies in
+ * http/ itself uses them all.
+ */
 const ROOMS: Record<string, string[]> = {
   'src/payments': ['state', 'store', '', 'refunds', 'settle', 'transfers', 'start', 'upkeep'],
   'src/http': ['contract', 'server', 'checkout', 'api', 'dashboard', 'guides', ''],
@@ -131,7 +137,8 @@ test('every provider folder has the same files', () => {
     'notices.ts',
     'wire.ts',
   ]
-  // `api.ts`: HTTP helpers that several files share. `keys.ts` and `simulator`: the sandbox provider is part of the service.
+  // `api.ts`: HTTP helpers that several files share. `keys.ts` and `simulator`: the sandbox provider is part of the
+  // service.
   const OPTIONAL = ['api.ts', 'keys.ts', 'refunds.ts', 'reversals.ts', 'simulator']
   for (const name of providers) {
     const files = readdirSync(join(ROOT, 'src/providers', name))

@@ -85,6 +85,34 @@ test('lines of Markdown sources have fewer than 120 columns', () => {
   assert.deepEqual(long, [])
 })
 
+const SOURCES = globSync('{src,test,web,bench,bin,clients,migrations,ops}/**/*.{ts,tsx,mjs,sql,css,yml}', {
+  cwd: ROOT,
+  exclude: (name) => name.includes('node_modules') || name.endsWith('/dist'),
+})
+
+test('comments have at most 120 columns', () => {
+  const long = SOURCES.flatMap((file) =>
+    read(file)
+      .split('\n')
+      .flatMap((line, index) =>
+        /^\s*(\/\/|\/?\*|--|#) /.test(line) && line.length > 120 ? `${file}:${index + 1}` : [],
+      ),
+  )
+  assert.deepEqual(long, [])
+})
+
+/** Generated. */
+const MAY_BE_LONG = ['clients/typescript/src/api-types.ts']
+
+test('a file of code has at most 400 lines', () => {
+  const code = SOURCES.filter((file) => /\.(tsx?|mjs|css)$/.test(file) && !MAY_BE_LONG.includes(file))
+  assert.ok(code.length > 900)
+  assert.deepEqual(
+    code.filter((file) => read(file).split('\n').length > 401),
+    [],
+  )
+})
+
 const GATE_NAMES = GATES.map(({ name }) => name)
 const gatesIn = (text: string) => [...text.matchAll(/npm run gate -- ([a-z-]+)/g)].map(([, gate]) => gate as string)
 
@@ -148,7 +176,8 @@ test('the image, compose.yaml, the Kubernetes manifests and the systemd unit fit
   for (const folder of namesIn(image, /^COPY (\w+) /gm)) assert.ok(read('.dockerignore').includes(`!${folder}\n`))
   const deployments = kubernetes.match(/kind: Deployment/g)?.length
   assert.equal(kubernetes.match(/kind: PodDisruptionBudget/g)?.length, deployments)
-  // The page makes the Secret of the same file as for one machine: its TRUST_PROXY must not replace that of the ConfigMap.
+  // The page makes the Secret of the same file as for one machine: its TRUST_PROXY must not replace that of the
+  // ConfigMap.
   assert.equal(kubernetes.match(/- secretRef: .+\n +- configMapRef: /g)?.length, deployments)
 })
 

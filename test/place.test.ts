@@ -7,8 +7,8 @@ import { createDatabase } from './support/database.ts'
 import { placedTables, placeFaults } from './support/place-rule.ts'
 import { readStatements } from './support/statements.ts'
 
-// docs/decisions/0014-place.md: rows of tables that grow are found by place, so that these tables can be distributed. Every test file
-// with a database checks the statements that it makes the service send, see test/support/place-rule.ts.
+// docs/decisions/0014-place.md: rows of tables that grow are found by place, so that these tables can be distributed.
+// Every test file with a database checks the statements that it makes the service send, see test/support/place-rule.ts.
 
 const { database, url } = await createDatabase()
 const growing = await placedTables(database)
@@ -127,7 +127,8 @@ test('payments are found by their primary key, and not by reading an index of th
            'customer-' || n || '@example.com', '{}', now() + interval '1 day'
       from generate_series(1, 2000) n`)
   await database.rows(sql`analyze payments`)
-  // As a prepared statement: the planner does not know the values. Sent as a plain query, because EXPLAIN takes no parameters.
+  // As a prepared statement: the planner does not know the values. Sent as a plain query, because EXPLAIN takes no
+  // parameters.
   const text = 'explain (generic_plan) select * from payments where place = $1::smallint and id = any($2::uuid[])'
   const client = new pg.Client({ connectionString: url })
   await client.connect()

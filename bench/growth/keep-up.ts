@@ -16,7 +16,10 @@ export interface KeptUp {
   deleted: Record<string, number>
   batches: number
   batchMs: number
-  /** The longest statement that deleted rows, as PostgreSQL measured it. Its locks are held for as long: the commit is sent with it. */
+  /**
+   * The longest statement that deleted rows, as PostgreSQL measured it. Its locks are held for as long: the commit is
+   * sent with it.
+   */
   longestMs: number
   /** Ended by `statement_timeout`. PostgreSQL does not measure those. */
   endedBatches: number
@@ -39,7 +42,10 @@ const MAX_BATCH_MS = 100
 /** The rows are written before the first becomes old, with a minute to spare for payments while none is. */
 const leadSeconds = (minutes: number) => 90 + 30 * minutes
 
-/** 200 payments a second are made, and 200 a second become 90 days old: sandbox payments are deleted then, with all that belongs to them. */
+/**
+ * 200 payments a second are made, and 200 a second become 90 days old: sandbox payments are deleted then, with all that
+ *     belongs to them.
+ */
 export async function keepUp(
   database: BenchDatabase,
   gauge: PaymentsGauge,

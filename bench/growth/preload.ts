@@ -1,8 +1,8 @@
 import type { BenchDatabase } from '../bench-database.ts'
 
 /**
- * Fills a database with copies of one payment that the service itself has taken, with all its texts, so that only the columns that differ are
- * named here: ids and references. All times are moved to the past, one payment every 100 ms.
+ * Fills a database with copies of one payment that the service itself has taken, with all its texts, so that only the
+ * columns that differ are named here: ids and references. All times are moved to the past, one payment every 100 ms.
  */
 export async function preload(
   database: BenchDatabase,

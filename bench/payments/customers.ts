@@ -5,8 +5,8 @@ import type { Merchant } from './merchant.ts'
 import { readBody } from './read-body.ts'
 
 /**
- * The merchants and the customers: a process of its own that pays as fast as it is answered, or at a steady rate. Each customer pays one
- * payment after the other, and begins the next one when the webhook of the last has arrived here.
+ * The merchants and the customers: a process of its own that pays as fast as it is answered, or at a steady rate. Each
+ * customer pays one payment after the other, and begins the next one when the webhook of the last has arrived here.
  */
 export interface CustomersOrder {
   /** The origins of the server under test and of the provider. */

@@ -6,10 +6,11 @@ import { settingsOf } from './merchant.ts'
 import { readBody } from './read-body.ts'
 
 /**
- * The floor: what a careful engineer would write first, on a bare `node:http` server. A create is one committed insert. A whole payment is two
- * inserts and commit, provider call, one update, notice insert, provider check, one settling transaction of seven statements, POST of the
- * webhook, one update. No framework, no credentials, no validation, no signatures, no retries, no log. It has tables of its own, so that the
- * floor stays the same when the schema of the service changes.
+ * The floor: what a careful engineer would write first, on a bare `node:http` server. A create is one committed insert.
+ * A whole payment is two inserts and commit, provider call, one update, notice insert, provider check, one settling
+ * transaction of seven statements, POST of the webhook, one update. No framework, no credentials, no validation, no
+ * signatures, no retries, no log. It has tables of its own, so that the floor stays the same when the schema of the
+ * service changes.
  */
 const SCHEMA = `
   create table payments (id uuid primary key, reference text not null unique, amount bigint not null, currency text not null,

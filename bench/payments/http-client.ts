@@ -21,8 +21,8 @@ interface Waiting {
 }
 
 /**
- * Connections to one server. The customers share the machine with what they measure, so their client does little work: one request at
- * a time on each connection, and answers of a known length only.
+ * Connections to one server. The customers share the machine with what they measure, so their client does little work:
+ * one request at a time on each connection, and answers of a known length only.
  */
 export class HttpClient {
   readonly #host: string

@@ -47,7 +47,8 @@ export async function measurePayments(bench: Bench): Promise<Result> {
 
   const rounds: Measurement[][] = []
   for (let round = 0; round < bench.rounds; round++) {
-    // New in each round, with connections that have prepared their statements while all tables were empty. It is never analyzed by us.
+    // New in each round, with connections that have prepared their statements while all tables were empty. It is never
+    // analyzed by us.
     const fresh = { ...(await openManilla(own, `payments_fresh_${round}`)), name: FRESH }
     await measure(fresh, WARM_UP_CUSTOMERS, warmUpOf(bench))
     for (const { databaseUrl } of all) await database.ask(databaseUrl, 'vacuum (analyze)') // at a moment of our choice

@@ -7,8 +7,9 @@ import { settingsOf } from './merchant.ts'
 import { readBody } from './read-body.ts'
 
 /**
- * A provider that speaks Paystack's protocol, in memory and in a process of its own. It is leaner than the fake of the tests: it trusts
- * its requests, so that it is never what a benchmark waits for. The first part of a path is the account, one for each merchant.
+ * A provider that speaks Paystack's protocol, in memory and in a process of its own. It is leaner than the fake of the
+ * tests: it trusts its requests, so that it is never what a benchmark waits for. The first part of a path is the
+ * account, one for each merchant.
  */
 interface Account {
   name: string

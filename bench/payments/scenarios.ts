@@ -29,8 +29,8 @@ export async function openManilla(
 }
 
 /**
- * Merchants beside that of the sandbox, at places of their own. By SQL, because the command line needs a second for each; only the columns that
- * every version has are named. Returns their client ids.
+ * Merchants beside that of the sandbox, at places of their own. By SQL, because the command line needs a second for
+ * each; only the columns that every version has are named. Returns their client ids.
  */
 async function insertMerchants(database: BenchDatabase, url: string, count: number): Promise<string[]> {
   await database.ask(

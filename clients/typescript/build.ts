@@ -1,5 +1,5 @@
-// `npm pack` runs this: each module of src as ESM and as CommonJS, with its types, in dist. The compiler is a development
-// package of this folder; esbuild is a production package of the service.
+// `npm pack` runs this: each module of src as ESM and as CommonJS, with its types, in dist. The compiler is a
+// development package of this folder; esbuild is a production package of the service.
 import { execFileSync } from 'node:child_process'
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'

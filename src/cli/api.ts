@@ -1,7 +1,10 @@
 import { OperatorError } from '../kernel/operator-error.ts'
 import type { NewCredential } from '../merchants/credential.ts'
 
-/** Calls the API of the running service as a merchant's backend. Returns `data`; throws an OperatorError for an error response. */
+/**
+ * Calls the API of the running service as a merchant's backend. Returns `data`; throws an OperatorError for an error
+ * response.
+ */
 // biome-ignore lint/suspicious/noExplicitAny: the API's own contract defines the shape of each response
 export type Api = (method: 'GET' | 'POST', path: string, body?: unknown) => Promise<any>
 

@@ -3,8 +3,8 @@ import { SANDBOX_MERCHANT_ID } from '../integrations/create-merchant.ts'
 import type { ReadyService } from './cluster.ts'
 
 /**
- * Printed at start: URLs, sandbox credentials and a first request to try. Without the secrets when customers use the service and the output is
- * not a terminal: it is a log then, and others read it.
+ * Printed at start: URLs, sandbox credentials and a first request to try. Without the secrets when customers use the
+ * service and the output is not a terminal: it is a log then, and others read it.
  */
 export function banner(service: ReadyService, config: Config, isTerminal: boolean): string {
   const { baseUrl, sandbox, dashboardUrl, demoUrl } = service

@@ -20,8 +20,9 @@ export interface ClusterProcess {
 }
 
 /**
- * The primary process of WORKERS=n: it starts the embedded PostgreSQL if that is used, and n workers that share one port (node:cluster).
- * Each worker is a whole service, and all state is in the database, so that a worker may end at any time.
+ * The primary process of WORKERS=n: it starts the embedded PostgreSQL if that is used, and n workers that share one
+ * port (node:cluster). Each worker is a whole service, and all state is in the database, so that a worker may end at
+ * any time.
  */
 export async function startCluster(config: Config, log: Logger): Promise<ClusterProcess> {
   const deps = await openDeps(config, 'own', log)
@@ -40,7 +41,8 @@ export async function startCluster(config: Config, log: Logger): Promise<Cluster
       WEBHOOK_ALLOW_PRIVATE: config.webhookAllowPrivate, // its default depends on DATABASE_URL
     }
     answerMetrics()
-    // The first worker migrates, and finds a free port for all. Workers that listen on port 0 get the same free port from node:cluster.
+    // The first worker migrates, and finds a free port for all. Workers that listen on port 0 get the same free port
+    // from node:cluster.
     const service = await startedBy(cluster.fork(env))
     const port = config.port === 0 ? '0' : new URL(service.serverUrl).port
     const fork = () => cluster.fork({ ...env, PORT: port })

@@ -11,7 +11,10 @@ export interface EventFollower {
 }
 
 const PAGE = 500
-/** Ids are assigned before the commit, so a lower id may become visible after a higher one. No transaction takes this long. */
+/**
+ * Ids are assigned before the commit, so a lower id may become visible after a higher one. No transaction takes this
+ * long.
+ */
 const LATE_BY_MS = 15_000
 
 export function followEvents(owner: Owner): EventFollower {

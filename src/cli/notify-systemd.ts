@@ -4,8 +4,9 @@ import type { Logger } from 'pino'
 const NOTIFY_WITHIN_MS = 5_000
 
 /**
- * Tells systemd that the service is ready and then, until WatchdogSec, that its event loop turns. Node has no Unix datagram sockets, so each
- * message is one run of `systemd-notify`, which a blocked event loop does not start. Nothing is sent without a unit of `Type=notify`.
+ * Tells systemd that the service is ready and then, until WatchdogSec, that its event loop turns. Node has no Unix
+ * datagram sockets, so each message is one run of `systemd-notify`, which a blocked event loop does not start. Nothing
+ * is sent without a unit of `Type=notify`.
  */
 export function notifySystemd(log: Logger, env: NodeJS.ProcessEnv): void {
   const { NOTIFY_SOCKET, WATCHDOG_USEC, PATH } = env

@@ -8,7 +8,10 @@ import type { SecretBox } from '../kernel/secret-box.ts'
 import type { Provider, Providers } from '../providers/provider.ts'
 import { findServiceUrls } from './running-service.ts'
 
-/** The clients of the merchants' providers, as the service makes them. The sandbox provider is part of the running service. */
+/**
+ * The clients of the merchants' providers, as the service makes them. The sandbox provider is part of the running
+ * service.
+ */
 export async function openProviders(
   config: Config,
   { database, secrets }: { database: Database; secrets: SecretBox },

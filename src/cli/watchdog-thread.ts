@@ -5,7 +5,9 @@ import { workerData } from 'node:worker_threads'
 import { DEBUGGED } from './watchdog.ts'
 
 const LOOK_EVERY_MS = 500
-/** 10 s. Ticks of this thread, not wall time: when the process or the machine was suspended, this thread was as well. */
+/**
+ * 10 s. Ticks of this thread, not wall time: when the process or the machine was suspended, this thread was as well.
+ */
 const MOST_IDLE_LOOKS = 20
 /** Code outside of JavaScript cannot be interrupted, so it has no stack to show. */
 const STACK_WITHIN_MS = 5_000
@@ -39,7 +41,8 @@ function stopMainThread(onStack: (stack: string, end: () => void) => void): void
     })
     onStack(lines.join('\n'), () => {
       kill()
-      // In a container we may be process 1, which the kernel protects from signals of its own container, SIGKILL as well.
+      // In a container we may be process 1, which the kernel protects from signals of its own container, SIGKILL as
+      // well.
       const callFrameId = callFrames[0]?.callFrameId ?? ''
       session.post('Debugger.evaluateOnCallFrame', { callFrameId, expression: 'process.reallyExit(1)' })
     })

@@ -8,8 +8,9 @@ const TURN_EVERY_MS = 500
 export const DEBUGGED = -1
 
 /**
- * Ends this process when its event loop has not turned for 10 s, so that a supervisor starts a new one. A blocked loop answers nothing, not
- * even SIGTERM, so a thread of its own watches it: `watchdog-thread.ts`. Called when the service has started.
+ * Ends this process when its event loop has not turned for 10 s, so that a supervisor starts a new one. A blocked loop
+ * answers nothing, not even SIGTERM, so a thread of its own watches it: `watchdog-thread.ts`. Called when the service
+ * has started.
  */
 export function startWatchdog(log: Logger): void {
   const turns = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))

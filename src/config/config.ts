@@ -32,7 +32,10 @@ export interface Config {
   rateLimit: boolean
   /** The demo shop at /demo. By default on a developer's machine only. */
   demo: boolean
-  /** Modes in which webhooks and provider base URLs may lead to private addresses (SSRF). By default `sandbox` on a developer's machine, else `never`. */
+  /**
+   * Modes in which webhooks and provider base URLs may lead to private addresses (SSRF). By default `sandbox` on a
+   * developer's machine, else `never`.
+   */
   webhookAllowPrivate: 'never' | 'sandbox' | 'always'
   logLevel: LogLevel
   /** Sends invitations and links for a new password. Absent: they are only shown. */
@@ -171,8 +174,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const workers = given('WORKERS') ?? '1'
   if (workers !== 'auto' && !/^[1-9]\d{0,2}$/.test(workers))
     wrong('WORKERS', `"${workers}" is not a number of processes from 1 to 999, or auto (one for each core)`)
-  // The embedded PostgreSQL has 100 connections: 3 are for the superuser, 6 for its supervisor and for commands. A process needs three
-  // beside its pool, for exports and LISTEN.
+  // The embedded PostgreSQL has 100 connections: 3 are for the superuser, 6 for its supervisor and for commands. A
+  // process needs three beside its pool, for exports and LISTEN.
   const mostWorkers = given('DATABASE_URL') === undefined ? Math.floor(91 / (Number(pool) + 3)) : 999
   if (mostWorkers === 0) wrong('DATABASE_POOL', 'the embedded PostgreSQL serves 88 at most: set DATABASE_URL for more')
   else if (Number(workers) > mostWorkers && /^\d{1,3}$/.test(workers))

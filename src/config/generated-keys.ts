@@ -7,8 +7,9 @@ import { type NewCredential, newCredential } from '../merchants/credential.ts'
 import type { Config } from './config.ts'
 
 /**
- * Keys that are not set in the environment. They are generated once and stored in DATA_DIR, readable only by this user. With SECRET_KEY the
- * others are derived from it, so that they are the same on each machine and in a container that keeps no files.
+ * Keys that are not set in the environment. They are generated once and stored in DATA_DIR, readable only by this user.
+ * With SECRET_KEY the others are derived from it, so that they are the same on each machine and in a container that
+ * keeps no files.
  */
 export interface Keys {
   secretKey: Buffer
@@ -51,7 +52,10 @@ export async function loadKeys(config: Config): Promise<Keys> {
   }
 }
 
-/** Keys that are set, derived, or were generated before. Generates none: two processes at once would generate different ones. */
+/**
+ * Keys that are set, derived, or were generated before. Generates none: two processes at once would generate different
+ * ones.
+ */
 export async function knownKeys(config: Config): Promise<Partial<Pick<Keys, 'secretKey' | 'sandbox'>>> {
   const kept = (await read(join(config.dataDir, 'keys.json'))) ?? (config.secretKey && derivedFrom(config.secretKey))
   const secretKey = config.secretKey ?? (kept && Buffer.from(kept.secretKey, 'base64'))

@@ -9,9 +9,9 @@ const GROWTH = 10
 const MAX_PAGES = 10_000
 
 /**
- * Analyzes the young tables that have grown about tenfold since they were last analyzed, each in a transaction of its own, and returns their
- * names. That also makes all sessions plan their statements again: a plan that was made while a table was empty may read it from end to end.
- * While another process does it, it does nothing.
+ * Analyzes the young tables that have grown about tenfold since they were last analyzed, each in a transaction of its
+ * own, and returns their names. That also makes all sessions plan their statements again: a plan that was made while a
+ * table was empty may read it from end to end. While another process does it, it does nothing.
  */
 export async function analyzeYoungTables(database: Database): Promise<string[]> {
   const analyzed: string[] = []
@@ -25,7 +25,8 @@ export async function analyzeYoungTables(database: Database): Promise<string[]> 
 async function analyzeNext(tx: Transaction, except: string[]): Promise<string | undefined> {
   const lock = await tx.row<{ mine: boolean }>(sql`select pg_try_advisory_xact_lock(${ADVISORY_LOCKS.analyze}) as mine`)
   if (!lock?.mine) return undefined
-  // `analyze` writes the number of pages to relpages. Tables that grow have a place, and only their owner may analyze them.
+  // `analyze` writes the number of pages to relpages. Tables that grow have a place, and only their owner may analyze
+  // them.
   const grown = await tx.row<{ name: string }>(sql`
     select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'place'
      where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace and pg_has_role(c.relowner, 'usage')

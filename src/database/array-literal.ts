@@ -1,6 +1,6 @@
 /**
- * Encodes a column of values as a PostgreSQL array literal. The driver's own encoder costs several times as much: it handles nested
- * arrays, dates and buffers in every element.
+ * Encodes a column of values as a PostgreSQL array literal. The driver's own encoder costs several times as much: it
+ * handles nested arrays, dates and buffers in every element.
  */
 export function textArray(values: readonly (string | null)[]): string {
   let literal = '{'

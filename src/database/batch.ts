@@ -1,10 +1,11 @@
 import { batchItems } from '../metrics/instruments.ts'
 
 /**
- * Batch writer (group commit). While one write is running, calls queue up; the next write takes them all. So a hundred callers share
- * one commit, and each gets its own result after that commit.
+ * Batch writer (group commit). While one write is running, calls queue up; the next write takes them all. So a hundred
+ * callers share one commit, and each gets its own result after that commit.
  *
- * There is no timer: without a running write, a call is written in the same turn of the event loop. A single caller never waits.
+ * There is no timer: without a running write, a call is written in the same turn of the event loop. A single caller
+ * never waits.
  */
 export interface BatchOptions<Item, Result> {
   /** For the metrics. */

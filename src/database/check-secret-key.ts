@@ -7,8 +7,9 @@ const CANARY = 'manilla'
 const canaryContext = (keyId: string) => `secret_keys.canary:${keyId}`
 
 /**
- * Detects a wrong SECRET_KEY at start, not at the first payment that needs it. The first key used with a database is the right one. Another
- * key is accepted only beside it (SECRET_KEY_PREVIOUS), and all keys that stored values may need must be there.
+ * Detects a wrong SECRET_KEY at start, not at the first payment that needs it. The first key used with a database is
+ * the right one. Another key is accepted only beside it (SECRET_KEY_PREVIOUS), and all keys that stored values may need
+ * must be there.
  */
 export async function checkSecretKey(database: Database, secrets: SecretBox): Promise<void> {
   const { keyId } = secrets

@@ -16,8 +16,8 @@ export function isPooled({ url, directUrl }: DatabaseUrls): boolean {
 }
 
 /**
- * Detects at start what would otherwise show in an accident: a pooler where PostgreSQL itself is needed, a pooler without prepared
- * statements, and sessions without the timeouts and the durability that the service relies on.
+ * Detects at start what would otherwise show in an accident: a pooler where PostgreSQL itself is needed, a pooler
+ * without prepared statements, and sessions without the timeouts and the durability that the service relies on.
  */
 export async function checkSessions(urls: DatabaseUrls): Promise<void> {
   const isPooledUrl = isPooled(urls)

@@ -12,7 +12,10 @@ export interface DatabaseStatus {
 
 const SHOWN_TABLES = 10
 
-/** Sizes are those of files, and numbers of rows PostgreSQL's estimates: no table is read, and only those shown are opened. */
+/**
+ * Sizes are those of files, and numbers of rows PostgreSQL's estimates: no table is read, and only those shown are
+ * opened.
+ */
 export async function readDatabaseStatus(db: Queries): Promise<DatabaseStatus> {
   const [facts, migrations, tables] = await Promise.all([
     db.row<{ version: string; size: number }>(sql`

@@ -27,8 +27,8 @@ export interface Queries {
 /** What a transaction writes at its end. */
 export interface Writes {
   /**
-   * Adds a statement to the last round trip of the transaction: they are all sent together with the commit, in this order. So no answer can
-   * be looked at: what cannot be written must violate a constraint, and not just change 0 rows.
+   * Adds a statement to the last round trip of the transaction: they are all sent together with the commit, in this
+   * order. So no answer can be looked at: what cannot be written must violate a constraint, and not just change 0 rows.
    */
   write(statement: Statement): void
   notify(channel: string, payload?: string): void
@@ -39,8 +39,8 @@ export interface Writes {
 export interface Transaction extends Queries, Writes {
   readonly inTransaction: true
   /**
-   * Sends the commit together with the last statement, so that its locks do not wait until this process has read the result. What fails
-   * after the statement was sent no longer rolls back.
+   * Sends the commit together with the last statement, so that its locks do not wait until this process has read the
+   * result. What fails after the statement was sent no longer rolls back.
    */
   readonly last: Queries
 }
@@ -91,7 +91,9 @@ const ignore = () => {}
 
 const reserved = new WeakMap<Database, Database>()
 
-/** The same database with the connections that are reserved for settling and notices, so that no other work delays them. */
+/**
+ * The same database with the connections that are reserved for settling and notices, so that no other work delays them.
+ */
 export function reservedOf(database: Database): Database {
   return reserved.get(database) ?? database
 }
@@ -252,7 +254,10 @@ async function openSnapshot(client: Session): Promise<Snapshot> {
 
 type Notification = [channel: string, payload: string]
 
-/** The `begin` travels with the first statements, and the writes with the commit, so the shortest transaction takes two round trips. */
+/**
+ * The `begin` travels with the first statements, and the writes with the commit, so the shortest transaction takes two
+ * round trips.
+ */
 async function runTransaction<Result>(
   client: Session,
   work: (tx: Transaction) => Result | Promise<Result>,
@@ -261,7 +266,9 @@ async function runTransaction<Result>(
   const afterCommit: (() => void)[] = []
   const writes: Statement[] = []
   let committed: Promise<pg.QueryResult> | undefined
-  /** The connection is about to serve others: what is still asked for would be part of their transactions, or of none. */
+  /**
+   * The connection is about to serve others: what is still asked for would be part of their transactions, or of none.
+   */
   let isOver = false
   /** The cause of all others: after an error, PostgreSQL answers 25P02 to each statement that was sent with it. */
   let firstError: unknown
@@ -301,14 +308,17 @@ async function runTransaction<Result>(
     if (!breaksConnection(cause)) await (committed ?? client.send('rollback'))
     throw cause
   }
-  // When the commit fails, the work may be on disk all the same. The caller gets `unavailable`, and unique constraints keep a
-  // retry from doing the work twice.
+  // When the commit fails, the work may be on disk all the same. The caller gets `unavailable`, and unique constraints
+  // keep a retry from doing the work twice.
   for (const statement of writes) STATEMENT_SENT.publish(statement)
   await succeeded([...writes.map((statement) => client.send(statement)), committed ?? client.send('commit')])
   return { result, notified, afterCommit }
 }
 
-/** Awaits all answers and throws the first error. After it, PostgreSQL answers `ROLLBACK` to the commit, which is no error. */
+/**
+ * Awaits all answers and throws the first error. After it, PostgreSQL answers `ROLLBACK` to the commit, which is no
+ * error.
+ */
 async function succeeded(sent: Promise<pg.QueryResult>[]): Promise<void> {
   const answers = await Promise.allSettled(sent)
   const failed = answers.find((answer) => answer.status === 'rejected')

@@ -48,8 +48,8 @@ export class DeleteBatches {
   }
 
   /**
-   * Deletes up to `size` rows by one statement, then pauses for half as long as that took. Returns true when more may be left. Throws
-   * DeletingElsewhere while another process deletes.
+   * Deletes up to `size` rows by one statement, then pauses for half as long as that took. Returns true when more may
+   * be left. Throws DeletingElsewhere while another process deletes.
    */
   async next(deleteRows: (db: Queries, limit: number) => Promise<Deleted>): Promise<boolean> {
     let [startedAt, workMs] = [performance.now(), 0]

@@ -98,7 +98,10 @@ function canEnter(folder: string, user: { uid: number; gid: number }): boolean {
   return spawnSync('/bin/sh', ['-c', 'test -x "$1"', 'sh', folder], { cwd: '/', ...user }).status === 0
 }
 
-/** `.data/postgres` becomes a symbolic link. Its target has a random name, so that a deleted and recreated DATA_DIR starts empty. */
+/**
+ * `.data/postgres` becomes a symbolic link. Its target has a random name, so that a deleted and recreated DATA_DIR
+ * starts empty.
+ */
 async function clusterElsewhere(link: string): Promise<string> {
   if (!lstatSync(link, { throwIfNoEntry: false })) {
     const folder = join(SYSTEM_FOLDER, randomBytes(8).toString('hex'))

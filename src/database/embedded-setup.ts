@@ -30,7 +30,10 @@ async function ensurePassword(home: Home): Promise<string> {
   return made
 }
 
-/** Creates the data files under a temporary name and renames them when complete, so that an interrupted start leaves no partial files. */
+/**
+ * Creates the data files under a temporary name and renames them when complete, so that an interrupted start leaves no
+ * partial files.
+ */
 async function ensureCluster(home: Home, password: string): Promise<void> {
   await removeHalves(home)
   if (existsSync(join(home.cluster, 'PG_VERSION'))) return
@@ -69,7 +72,9 @@ async function ensureCluster(home: Home, password: string): Promise<void> {
   await rename(half, home.cluster)
 }
 
-/** Removes the files of interrupted starts. Their initdb may still be writing; such files are left to the next start. */
+/**
+ * Removes the files of interrupted starts. Their initdb may still be writing; such files are left to the next start.
+ */
 async function removeHalves({ cluster }: Home): Promise<void> {
   const folder = dirname(cluster)
   const halves = (await readdir(folder)).filter((name) => name.startsWith(`${basename(cluster)}.new-`))

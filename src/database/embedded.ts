@@ -14,7 +14,8 @@ import { setUp } from './embedded-setup.ts'
 import { isAlive, signal, waitUntilGone } from './os-process.ts'
 
 /**
- * A PostgreSQL server from npm packages, so that `npm start` works without an installed one. It runs as long as our process.
+ * A PostgreSQL server from npm packages, so that `npm start` works without an installed one. It runs as long as our
+ * process.
  *
  * - Under root, which PostgreSQL refuses, it runs as OS user `postgres`, from a folder that this user can enter.
  * - A guard process stops it when our process is killed (`kill -9`), so that no server is left behind.
@@ -26,8 +27,8 @@ export interface EmbeddedServer {
 }
 
 /**
- * `own`: this process runs the server. `join`: use the running server, or run one for the duration of a command. `find`: use the
- * running server, and start none.
+ * `own`: this process runs the server. `join`: use the running server, or run one for the duration of a command.
+ * `find`: use the running server, and start none.
  */
 export type Purpose = 'own' | 'join' | 'find'
 
@@ -144,8 +145,9 @@ function supervise(home: Home, password: string, first: Owned, options: Embedded
 }
 
 /**
- * Starts a guard and then becomes the server (exec). The guard waits on a pipe that only our process holds open. A line means a clean
- * stop; the end of the pipe without one means that our process died. The guard then stops the server, if the pid is still its own.
+ * Starts a guard and then becomes the server (exec). The guard waits on a pipe that only our process holds open. A line
+ * means a clean stop; the end of the pipe without one means that our process died. The guard then stops the server, if
+ * the pid is still its own.
  */
 const GUARDED_START = `
   ( read -r _ <&3 && exit
@@ -154,7 +156,10 @@ const GUARDED_START = `
     esac ) &
   exec "$@" 3<&-`
 
-/** Statements, their parameters and DETAIL lines have addresses of customers. The service logs what it needs of an error. */
+/**
+ * Statements, their parameters and DETAIL lines have addresses of customers. The service logs what it needs of an
+ * error.
+ */
 const QUIET = {
   log_error_verbosity: 'terse',
   log_min_error_statement: 'panic',
@@ -175,7 +180,9 @@ const BOUND_LOG_EVERY_MS = 60_000
 
 const logOf = (dataDir: string) => join(dataDir, 'postgres.log')
 
-/** Keeps one older copy of a log that has grown. The server only appends to it, so it can be emptied while it is open. */
+/**
+ * Keeps one older copy of a log that has grown. The server only appends to it, so it can be emptied while it is open.
+ */
 export async function boundLog(dataDir: string): Promise<void> {
   const log = logOf(dataDir)
   const { size } = await stat(log).catch(() => ({ size: 0 }))
@@ -184,9 +191,12 @@ export async function boundLog(dataDir: string): Promise<void> {
   await truncate(log)
 }
 
-/** Removes the log of a server that ran without the quiet settings: an older Manilla wrote addresses of customers to it. */
+/**
+ * Removes the log of a server that ran without the quiet settings: an older Manilla wrote addresses of customers to it.
+ */
 async function removeLoudLog({ dataDir, cluster }: Home): Promise<void> {
-  const lastStart = await readFile(join(cluster, 'postmaster.opts'), 'utf8').catch(() => undefined) // PostgreSQL writes it
+  // PostgreSQL writes it
+  const lastStart = await readFile(join(cluster, 'postmaster.opts'), 'utf8').catch(() => undefined)
   if (lastStart === undefined) return
   if (Object.entries(QUIET).every(([name, value]) => lastStart.includes(`"${name}=${value}"`))) return
   const log = logOf(dataDir)
@@ -263,7 +273,10 @@ async function becomeOwner(url: string): Promise<pg.Client | undefined> {
   return undefined
 }
 
-/** The running server of this data folder. Waits for one that is shutting down, and removes the pid file of one that is gone. */
+/**
+ * The running server of this data folder. Waits for one that is shutting down, and removes the pid file of one that is
+ * gone.
+ */
 async function findRunning(home: Home, password: string): Promise<Running | undefined> {
   const pidFile = join(home.cluster, 'postmaster.pid')
   const deadline = Date.now() + STOP_TIMEOUT_MS
@@ -305,7 +318,10 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-/** Whether the process is the server of these data files: PostgreSQL has the folder as working directory and as argument. */
+/**
+ * Whether the process is the server of these data files: PostgreSQL has the folder as working directory and as
+ * argument.
+ */
 async function runsOn(pid: number, cluster: string): Promise<boolean> {
   const folder = await readlink(`/proc/${pid}/cwd`).catch(() => undefined)
   if (folder !== undefined) return folder === (await realpath(cluster))

@@ -7,8 +7,9 @@ export interface Listener {
 }
 
 /**
- * LISTEN on a dedicated connection: a pooler may not forward notifications. A lost connection is reopened; notifications in between are
- * lost, so every listener also polls. `isKnown`: ignores notifications from that backend of PostgreSQL.
+ * LISTEN on a dedicated connection: a pooler may not forward notifications. A lost connection is reopened;
+ * notifications in between are lost, so every listener also polls. `isKnown`: ignores notifications from that backend
+ * of PostgreSQL.
  */
 export function listen(
   url: string,

@@ -16,8 +16,8 @@ export interface Migration {
 const FOLDER = join(import.meta.dirname, '../../migrations')
 
 /**
- * A statement that waits for a lock makes all later ones on the table wait behind it, so it gives up and tries again. So it does after a
- * deadlock: payments lock tables in another order.
+ * A statement that waits for a lock makes all later ones on the table wait behind it, so it gives up and tries again.
+ * So it does after a deadlock: payments lock tables in another order.
  */
 const LOCK_TIMEOUT_MS = 2_000
 const LOCK_TRIES = 30
@@ -49,9 +49,9 @@ export class DatabaseIsNewer extends OperatorError {
 }
 
 /**
- * Applies the missing migrations and returns their names. An advisory lock makes concurrent starts apply each one once. A database that is
- * one migration newer is used as it is, so that the previous version can run beside the new one during an upgrade: see
- * docs/operations/upgrade.md.
+ * Applies the missing migrations and returns their names. An advisory lock makes concurrent starts apply each one once.
+ * A database that is one migration newer is used as it is, so that the previous version can run beside the new one
+ * during an upgrade: see docs/operations/upgrade.md.
  */
 export async function migrate(url: string, migrations?: Migration[]): Promise<string[]> {
   const known = migrations ?? (await readMigrations())
@@ -71,7 +71,10 @@ export async function migrate(url: string, migrations?: Migration[]): Promise<st
   })
 }
 
-/** Until the session ends. It polls: a session that waits for the lock in a statement would block `create index concurrently`. */
+/**
+ * Until the session ends. It polls: a session that waits for the lock in a statement would block `create index
+ * concurrently`.
+ */
 async function lock(client: pg.Client): Promise<void> {
   for (;;) {
     const { rows } = await client.query(`select pg_try_advisory_lock(${ADVISORY_LOCKS.migrations}) as locked`)

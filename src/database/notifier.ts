@@ -1,4 +1,6 @@
-/** The shortest time between two statements with notifications of one process, so that many changes cost one statement. */
+/**
+ * The shortest time between two statements with notifications of one process, so that many changes cost one statement.
+ */
 const INTERVAL_MS = 40
 
 const ignore = () => {}
@@ -10,9 +12,10 @@ export interface Notifier {
 }
 
 /**
- * Sends PostgreSQL notifications after the commit of the change, never inside its transaction: NOTIFY takes a lock on the whole database
- * that is held until the commit is on disk, so that transactions with a NOTIFY commit one after another. This process learns of its own
- * changes at once, other processes within 40 ms. A notification that is lost with its process does no harm: every listener also polls.
+ * Sends PostgreSQL notifications after the commit of the change, never inside its transaction: NOTIFY takes a lock on
+ * the whole database that is held until the commit is on disk, so that transactions with a NOTIFY commit one after
+ * another. This process learns of its own changes at once, other processes within 40 ms. A notification that is lost
+ * with its process does no harm: every listener also polls.
  */
 export function notifier(send: (channels: string[], payloads: string[]) => Promise<unknown>): Notifier {
   const handlers: ((channel: string, payload: string) => void)[] = []

@@ -13,7 +13,10 @@ export const SESSION_LIMITS = {
 
 export interface SessionOptions {
   url: string
-  /** The URL leads to a pooler in transaction mode, which shares sessions: their settings are those of the role. See check-sessions.ts. */
+  /**
+   * The URL leads to a pooler in transaction mode, which shares sessions: their settings are those of the role. See
+   * check-sessions.ts.
+   */
   isPooled?: boolean
   poolWaitMs?: number
   statementTimeoutMs?: number
@@ -53,8 +56,9 @@ export function sessionConfig(options: SessionOptions): pg.ClientConfig {
 export type Session = pg.PoolClient & Pick<StatementClient, 'send'>
 
 /**
- * `send` does what `query` does with a promise and a `query_timeout`. But `query` keeps each result in memory until the next full garbage
- * collection: it assigns a new function to a property (`query.callback = (…) => …`), which V8 allocates among the long-lived objects.
+ * `send` does what `query` does with a promise and a `query_timeout`. But `query` keeps each result in memory until the
+ * next full garbage collection: it assigns a new function to a property (`query.callback = (…) => …`), which V8
+ * allocates among the long-lived objects.
  */
 class StatementClient extends pg.Client {
   readonly #timeoutMs: number

@@ -16,11 +16,12 @@ export interface FollowedReplica {
 }
 
 /**
- * Reads from a streaming replica (DATABASE_READ_URL) while it is at most five seconds behind, and otherwise from the primary.
- * See docs/decisions/0018-read-replica.md.
+ * Reads from a streaming replica (DATABASE_READ_URL) while it is at most five seconds behind, and otherwise from the
+ * primary. See docs/decisions/0018-read-replica.md.
  *
- * The lag is measured by positions in the write-ahead log, not by time stamps, which stand still when nothing is written: the replica has
- * all that the primary had at a moment, if it has replayed the position that the primary had then.
+ * The lag is measured by positions in the write-ahead log, not by time stamps, which stand still when nothing is
+ * written: the replica has all that the primary had at a moment, if it has replayed the position that the primary had
+ * then.
  */
 export function followReplica(
   primary: Reads,
@@ -40,8 +41,9 @@ export function followReplica(
       marks.push({ position: writes.position, atMs })
       const reads = await positionOf(replica)
       const { position: writtenSince } = await positionOf(primary)
-      // After a failover the URL may lead to the primary itself. Any other server that accepts writes has a history of its own, and so has
-      // a replica that is ahead: of another server, or of this one before it was restored from a backup.
+      // After a failover the URL may lead to the primary itself. Any other server that accepts writes has a history of
+      // its own, and so has a replica that is ahead: of another server, or of this one before it was restored from a
+      // backup.
       const hasOwnHistory = reads.position > writtenSince || (!reads.isReplica && reads.startedAt !== writes.startedAt)
       if (!hasOwnHistory)
         completeUntilMs = marks.findLast(({ position }) => position <= reads.position)?.atMs ?? completeUntilMs
@@ -59,8 +61,8 @@ export function followReplica(
     try {
       return await replica.rows(statement)
     } catch (error) {
-      // The replica is down, or cancelled the query because it had to replay a change of the same rows. A query that is too slow for the
-      // replica would only load the primary as well.
+      // The replica is down, or cancelled the query because it had to replay a change of the same rows. A query that is
+      // too slow for the replica would only load the primary as well.
       const isDown = error instanceof Problem && error.code === 'unavailable' && !isStatementTimeout(error)
       if (isDown || isTransactionConflict(error)) return primary.rows(statement)
       throw error

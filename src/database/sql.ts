@@ -31,8 +31,9 @@ export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statem
 }
 
 /**
- * As `sql`, but planned for its values at each run. A prepared statement gets one plan for all values after a few runs, and PostgreSQL then
- * takes a range such as `id >= $1 and id < $2` for a few rows: it would read a merchant's whole history and sort it.
+ * As `sql`, but planned for its values at each run. A prepared statement gets one plan for all values after a few runs,
+ * and PostgreSQL then takes a range such as `id >= $1 and id < $2` for a few rows: it would read a merchant's whole
+ * history and sort it.
  */
 export function freshSql(strings: TemplateStringsArray, ...values: unknown[]): Statement {
   return { ...sql(strings, ...values), name: undefined }
@@ -40,7 +41,10 @@ export function freshSql(strings: TemplateStringsArray, ...values: unknown[]): S
 
 const named = new Map<string, string>()
 
-/** A statement that is put together from constant texts. `text` has `$1`, `$2` … for the values, and few different values itself. */
+/**
+ * A statement that is put together from constant texts. `text` has `$1`, `$2` … for the values, and few different
+ * values itself.
+ */
 export function statementOf(text: string, values: unknown[]): Statement {
   const name = named.get(text) ?? createHash('sha1').update(text).digest('base64url')
   named.set(text, name)

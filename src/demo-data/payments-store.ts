@@ -42,7 +42,10 @@ export async function insertUnmatchedMoney(
     values (${place}, ${uuidOf(merchantId)}, ${mode}, ${provider}, ${transactionId}, ${amount}, ${currency}, false, 0, ${at}, ${at})`)
 }
 
-/** Deliveries of the merchant's events since `since` to an endpoint: delivered, except those of a time in which it failed. */
+/**
+ * Deliveries of the merchant's events since `since` to an endpoint: delivered, except those of a time in which it
+ * failed.
+ */
 export async function insertDemoDeliveries(
   db: Queries,
   { place, merchantId, mode }: Scope,

@@ -114,8 +114,8 @@ const DECLINES: FailureCode[] = [
 ]
 
 /**
- * One payment, from its creation to its end, or to now. It is taken through the state machine and written by the same code as a real one, with
- * the time set back, so that the audit finds no difference.
+ * One payment, from its creation to its end, or to now. It is taken through the state machine and written by the same
+ * code as a real one, with the time set back, so that the audit finds no difference.
  */
 export class Story {
   readonly #tx: Writes

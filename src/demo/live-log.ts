@@ -8,7 +8,10 @@ export interface Line {
   /** Outcome: 201, "signature verified". */
   outcome?: string
   ok: boolean
-  /** The order of the line, and the visitor who made it. Unverified webhooks have neither, and show nothing of what was sent. */
+  /**
+   * The order of the line, and the visitor who made it. Unverified webhooks have neither, and show nothing of what was
+   * sent.
+   */
   reference?: string
   visitor?: string | undefined
   bodies?: { label: string; body: unknown }[]

@@ -8,9 +8,10 @@ import { bodyOf, type Event, isAnnounced } from './event.ts'
 export const DELIVERIES_CHANNEL = 'manilla_deliveries'
 
 /**
- * The transactional outbox: writes an event in the transaction of its change, and if it is sent to merchants, one delivery to every subscribed
- * endpoint and one to the payment's own `webhook` URL. Either the change, its events and its deliveries are committed together, or none of
- * them. The delivery loop in webhooks/ sends them afterwards, at least once.
+ * The transactional outbox: writes an event in the transaction of its change, and if it is sent to merchants, one
+ * delivery to every subscribed endpoint and one to the payment's own `webhook` URL. Either the change, its events and
+ * its deliveries are committed together, or none of them. The delivery loop in webhooks/ sends them afterwards, at
+ * least once.
  */
 export function writeEvent(tx: Writes, event: Event, webhook: string | null): void {
   const isSent = isAnnounced(event.type)
@@ -25,8 +26,8 @@ export function writeEvent(tx: Writes, event: Event, webhook: string | null): vo
 }
 
 /**
- * The id of a delivery begins with the time of its event, as the ids that this process makes. The rest of it is a digest of event and endpoint,
- * so that the statement writes the same rows wherever it is run again.
+ * The id of a delivery begins with the time of its event, as the ids that this process makes. The rest of it is a
+ * digest of event and endpoint, so that the statement writes the same rows wherever it is run again.
  */
 function writeDeliveriesToEndpoints(tx: Writes, { place, id, merchantId, mode, type }: Event): void {
   const uuid = uuidOf(id)
@@ -53,7 +54,10 @@ function detailsOf({ data: { payment, attempt, ...rest } }: Event): object {
   return { ...rest, ...(attempt !== undefined && { attempt: { reference, failure } }) }
 }
 
-/** The unit of fairness: deliveries to one destination do not delay those to another. An endpoint, or merchant, mode and host. */
+/**
+ * The unit of fairness: deliveries to one destination do not delay those to another. An endpoint, or merchant, mode and
+ * host.
+ */
 export function destinationOf(target: { endpointId: EndpointId } | (Owner & { url: string })): string {
   if ('endpointId' in target) return uuidOf(target.endpointId)
   return `${target.merchantId} ${target.mode} ${URL.parse(target.url)?.host ?? ''}`

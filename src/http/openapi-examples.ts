@@ -1,7 +1,9 @@
 // biome-ignore lint/suspicious/noExplicitAny: an OpenAPI document is walked by name
 type Json = Record<string, any>
 
-/** Adds an example to the request body and the 2xx responses of each operation, built from the examples of its schemas. */
+/**
+ * Adds an example to the request body and the 2xx responses of each operation, built from the examples of its schemas.
+ */
 export function addExamples(document: Json): void {
   for (const operation of Object.values<Json>(document.paths).flatMap((methods) => Object.values<Json>(methods))) {
     const answers = Object.entries<Json>(operation.responses ?? {}).filter(([status]) => status.startsWith('2'))

@@ -10,8 +10,8 @@ import type { Provider, Setting } from '../providers/provider.ts'
 import { DEFAULT_PRIORITY, type IntegrationRecord, MAX_PRIORITY } from './integration.ts'
 
 /**
- * A request to create or change an integration. An absent or null field keeps its value; a new integration gets the default. A field of
- * the wrong type is skipped: the schema validation of the route has reported it.
+ * A request to create or change an integration. An absent or null field keeps its value; a new integration gets the
+ * default. A field of the wrong type is skipped: the schema validation of the route has reported it.
  */
 export interface IntegrationChanges {
   /** An empty string removes an optional setting. */

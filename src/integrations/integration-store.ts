@@ -13,7 +13,9 @@ import { makeKeysCurrent, openSettings } from './provider-keys-store.ts'
 /** PostgreSQL NOTIFY channel: a merchant's integrations changed. The payload is the merchant's UUID. */
 export const INTEGRATIONS_CHANNEL = 'manilla_integrations'
 
-/** Adds a provider without settings, with the lowest priority. False when it exists already; it then stays unchanged. */
+/**
+ * Adds a provider without settings, with the lowest priority. False when it exists already; it then stays unchanged.
+ */
 export async function addIntegration(
   tx: Transaction,
   { merchantId, mode }: Owner,
@@ -102,7 +104,10 @@ export async function listIntegrations(db: Queries, secrets: SecretBox, owner: O
   return rows.map((row) => recordOf(secrets, owner, row))
 }
 
-/** Serializes changes to a merchant's integrations. Locks the merchant's row, which exists before the first integration. False: no such merchant. */
+/**
+ * Serializes changes to a merchant's integrations. Locks the merchant's row, which exists before the first integration.
+ * False: no such merchant.
+ */
 export async function lockIntegrations(tx: Transaction, { merchantId }: Owner): Promise<boolean> {
   const locked = await tx.row(sql`select id from merchants where id = ${uuidOf(merchantId)} for update`)
   return locked !== undefined

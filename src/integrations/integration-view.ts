@@ -2,7 +2,10 @@ import type { Mode } from '../kernel/mode.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { IntegrationRecord } from './integration.ts'
 
-/** An integration as the API shows it. Secrets are listed by name only; settings that the provider does not declare are left out. */
+/**
+ * An integration as the API shows it. Secrets are listed by name only; settings that the provider does not declare are
+ * left out.
+ */
 export function integrationView(record: IntegrationRecord, mode: Mode, provider: Provider, noticeURL: string) {
   const kept = provider.settings.filter(({ name }) => Object.hasOwn(record.settings ?? {}, name))
   const open = kept.filter(({ secret }) => !secret)

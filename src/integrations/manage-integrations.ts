@@ -17,7 +17,10 @@ interface Deps {
   allowPrivate: (mode: Mode) => boolean
 }
 
-/** Creates an integration, changes it, or enables a removed one. `found`: mistakes that the route found, reported together with ours. */
+/**
+ * Creates an integration, changes it, or enables a removed one. `found`: mistakes that the route found, reported
+ * together with ours.
+ */
 export function setIntegration(
   { database, secrets, allowPrivate }: Deps,
   {
@@ -50,7 +53,10 @@ export function setIntegration(
   })
 }
 
-/** Disables the integration for new payments. The sealed keys stay: started payments are still checked and refunded with them. */
+/**
+ * Disables the integration for new payments. The sealed keys stay: started payments are still checked and refunded with
+ * them.
+ */
 export function removeIntegration(
   { database, secrets }: Pick<Deps, 'database' | 'secrets'>,
   actor: string,

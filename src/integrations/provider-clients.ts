@@ -42,8 +42,9 @@ const CHECK_CONNECTIONS = 16
 const MAX_NOTICE_KEYS = 11
 
 /**
- * Clients of providers, one per scope, provider, version of the keys and purpose. Each has its own circuit breaker, so that one merchant's
- * failing keys do not affect another. A version of the keys never changes, so its client is cached without a query.
+ * Clients of providers, one per scope, provider, version of the keys and purpose. Each has its own circuit breaker, so
+ * that one merchant's failing keys do not affect another. A version of the keys never changes, so its client is cached
+ * without a query.
  */
 export function providerClients(deps: Deps): Providers {
   const { database, secrets, providers = PROVIDERS } = deps

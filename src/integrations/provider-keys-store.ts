@@ -66,8 +66,8 @@ export async function listKeysVersions(
 }
 
 /**
- * Makes these keys the current ones and retires the others. Keys that were set before get their old version again. The caller holds
- * the lock of the merchant's integrations.
+ * Makes these keys the current ones and retires the others. Keys that were set before get their old version again. The
+ * caller holds the lock of the merchant's integrations.
  */
 export async function makeKeysCurrent(
   tx: Transaction,

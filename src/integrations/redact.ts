@@ -1,6 +1,9 @@
 import type { ProviderClient, ProviderHttp } from '../providers/provider.ts'
 
-/** Removes the request's credential from responses that echo it, so that it cannot reach a log, an error or the database. */
+/**
+ * Removes the request's credential from responses that echo it, so that it cannot reach a log, an error or the
+ * database.
+ */
 export function redactCredentials(http: ProviderHttp): ProviderHttp {
   return {
     async request(call) {
@@ -12,7 +15,10 @@ export function redactCredentials(http: ProviderHttp): ProviderHttp {
   }
 }
 
-/** Replaces the message of an error that an adapter throws: it may contain keys, tokens or notices. The stack frames stay. */
+/**
+ * Replaces the message of an error that an adapter throws: it may contain keys, tokens or notices. The stack frames
+ * stay.
+ */
 export function redactErrors(client: ProviderClient): ProviderClient {
   return new Proxy(client, {
     get(target, name, receiver) {

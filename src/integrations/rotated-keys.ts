@@ -4,12 +4,12 @@ import type { KeysVerdict, ProviderClient, Receipt, RefundOrder } from '../provi
 const VERDICT_CACHED_MS = 60_000
 
 /**
- * New keys of a merchant may belong to another provider account, or may be rotated keys of the same one. After a rotation the provider
- * refuses the old keys, and only the new keys can access the old orders.
+ * New keys of a merchant may belong to another provider account, or may be rotated keys of the same one. After a
+ * rotation the provider refuses the old keys, and only the new keys can access the old orders.
  *
- * The account's own keys are used first. When the outcome is unknown and the provider refuses these keys, the current keys are used.
- * Their answer counts only if they find the order: order references are random, so another account does not have it. Otherwise the
- * outcome stays unknown.
+ * The account's own keys are used first. When the outcome is unknown and the provider refuses these keys, the current
+ * keys are used. Their answer counts only if they find the order: order references are random, so another account does
+ * not have it. Otherwise the outcome stays unknown.
  *
  * `current`: the client with the current keys; undefined when these are the current ones. `now` is a monotonic clock.
  */
@@ -69,7 +69,10 @@ export function withRotatedKeys(
   })
 }
 
-/** Whether these keys find the order. What a person matched is of another order at the provider: that one must have the very same money. */
+/**
+ * Whether these keys find the order. What a person matched is of another order at the provider: that one must have the
+ * very same money.
+ */
 async function hasMoneyOf(keys: ProviderClient, { order, matched }: RefundOrder): Promise<boolean> {
   const found = await keys.check(order)
   if (found.kind !== 'missing' || !matched) return found.kind !== 'missing' && found.kind !== 'unknown'
@@ -77,7 +80,10 @@ async function hasMoneyOf(keys: ProviderClient, { order, matched }: RefundOrder)
   return matched.receipts.length > 0
 }
 
-/** Transaction ids are unique within one account only, so the amount and the time must agree, and an order on record is another one. */
+/**
+ * Transaction ids are unique within one account only, so the amount and the time must agree, and an order on record is
+ * another one.
+ */
 async function hasReceipt(
   keys: ProviderClient,
   { transactionId, amount, at }: Receipt,

@@ -1,4 +1,5 @@
-// The alphabet is in ASCII order, so that encodings of equal length sort like their numbers and an index grows at its end.
+// The alphabet is in ASCII order, so that encodings of equal length sort like their numbers and an index grows at its
+// end.
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 const DIGITS = Int8Array.from({ length: 128 }, (_, code) => ALPHABET.indexOf(String.fromCharCode(code)))
 const POWERS = [1n, 58n, 58n ** 2n, 58n ** 3n, 58n ** 4n, 58n ** 5n] as const

@@ -15,8 +15,8 @@ export interface FeeSchedule {
 }
 
 /**
- * The fee on a charge. Fractions are rounded up, in the provider's favour, so that a merchant never receives less than we quote. A
- * flat fee or a minimum may exceed a very small charge.
+ * The fee on a charge. Fractions are rounded up, in the provider's favour, so that a merchant never receives less than
+ * we quote. A flat fee or a minimum may exceed a very small charge.
  */
 export function feeOf(schedule: FeeSchedule, charge: number): number {
   assertAmount(charge)

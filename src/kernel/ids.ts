@@ -4,9 +4,10 @@ import { decodePlace, decodePlace32, encodePlace, encodePlace32, type Place } fr
 import { pooledRandomBytes, randomInteger48 } from './random.ts'
 
 /**
- * A public id: a prefix for its kind, its place (see place.ts) and a UUIDv7, both in base58 (`chk_…`). The database stores place and UUID;
- * stores convert with `placeOf`, `uuidOf` and `idOf`. Merchants, endpoints and members are in tables that every machine has, so their ids
- * have no place. The type and the prefix keep ids of two kinds from being confused.
+ * A public id: a prefix for its kind, its place (see place.ts) and a UUIDv7, both in base58 (`chk_…`). The database
+ * stores place and UUID; stores convert with `placeOf`, `uuidOf` and `idOf`. Merchants, endpoints and members are in
+ * tables that every machine has, so their ids have no place. The type and the prefix keep ids of two kinds from being
+ * confused.
  */
 export type Id<Kind extends IdKind> = string & { readonly kind: Kind }
 export type IdKind = keyof typeof PREFIX
@@ -128,8 +129,8 @@ const SHORT_CODE_TIME_LENGTH = 5 // 58^5 seconds last until 2046; then the lengt
 const SHORT_CODE_RANDOM_LENGTH = 8
 
 /**
- * The code of a short link: seconds, the place, then 8 random characters (46 bits). With the time first, its unique index grows at the end;
- * a random code tripled the write-ahead log per insert at a million rows.
+ * The code of a short link: seconds, the place, then 8 random characters (46 bits). With the time first, its unique
+ * index grows at the end; a random code tripled the write-ahead log per insert at a million rows.
  */
 export function newShortCode(now: Date, place: Place): string {
   const seconds = Math.max(0, Math.floor(now.getTime() / 1000) - SHORT_CODE_EPOCH_SECONDS)
@@ -146,14 +147,17 @@ export function placeOfShortCode(code: string): Place | undefined {
 }
 
 /**
- * A reference for a payment without one: milliseconds, the place, then 10 random characters (50 bits). Lower-case letters and digits only,
- * which every provider accepts.
+ * A reference for a payment without one: milliseconds, the place, then 10 random characters (50 bits). Lower-case
+ * letters and digits only, which every provider accepts.
  */
 export function newReference(now: Date, place: Place): string {
   return encodeBase32(now.getTime(), 9) + encodePlace32(place) + randomBase32()
 }
 
-/** An attempt's reference: the payment's, the place, then ten random characters (50 bits), so that it is unique at every provider. */
+/**
+ * An attempt's reference: the payment's, the place, then ten random characters (50 bits), so that it is unique at every
+ * provider.
+ */
 export function newAttemptReference(paymentReference: string, place: Place): string {
   return `${paymentReference}-${encodePlace32(place)}${randomBase32()}`
 }

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import type { Country } from './country.ts'
 
-/** An amount in the currency's lowest denomination. Only `money()` makes one, so that a fraction or an overflow cannot exist. */
+/**
+ * An amount in the currency's lowest denomination. Only `money()` makes one, so that a fraction or an overflow cannot
+ * exist.
+ */
 export interface Money {
   readonly amount: number
   readonly currency: Currency
@@ -28,8 +31,9 @@ export function parseCurrency(text: string): Currency | undefined {
 }
 
 /**
- * Names for messages, and the country of a payment whose request names none. It restricts nothing: a currency can be paid when the
- * `capabilities.ts` of a provider has fees and limits for it. `unit` is the lowest denomination, in which amounts are counted.
+ * Names for messages, and the country of a payment whose request names none. It restricts nothing: a currency can be
+ * paid when the `capabilities.ts` of a provider has fees and limits for it. `unit` is the lowest denomination, in which
+ * amounts are counted.
  */
 const CURRENCY_DETAILS: Record<string, { unit: string; country: string }> = {
   NGN: { unit: 'kobo', country: 'NG' },
@@ -86,8 +90,8 @@ export function formatMoney(sum: Money, locale = 'en'): string {
 export const decimalsOf = (currency: Currency): number => formatOf(currency, 'en').digits
 
 /**
- * An amount that a person typed, in the lowest denomination: `12500`, `12,500.00`, `12 500,5`. Undefined for everything else, and for
- * `1.250`, which means two amounts.
+ * An amount that a person typed, in the lowest denomination: `12500`, `12,500.00`, `12 500,5`. Undefined for everything
+ * else, and for `1.250`, which means two amounts.
  */
 export function parseAmount(text: string, currency: Currency): number | undefined {
   const { digits: places } = formatOf(currency, 'en')

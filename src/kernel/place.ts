@@ -3,8 +3,9 @@ import { encodeBase58 } from './base58.ts'
 import { randomInteger48 } from './random.ts'
 
 /**
- * The key of distribution, 0 to 1023: every row of a table that grows has the place of its merchant as the first column of its keys. With
- * one PostgreSQL it only costs two bytes; a cluster can put each place on a machine of its own. See docs/decisions/0014-place.md.
+ * The key of distribution, 0 to 1023: every row of a table that grows has the place of its merchant as the first column
+ * of its keys. With one PostgreSQL it only costs two bytes; a cluster can put each place on a machine of its own. See
+ * docs/decisions/0014-place.md.
  */
 export type Place = number
 

@@ -1,6 +1,6 @@
 /**
- * The catalogue of refusals. Merchants' programs act on the codes, which never change. HTTP statuses are in http/server/problems.ts; the
- * thrown detail says what is wrong and what to do.
+ * The catalogue of refusals. Merchants' programs act on the codes, which never change. HTTP statuses are in
+ * http/server/problems.ts; the thrown detail says what is wrong and what to do.
  */
 export const API_PROBLEMS = {
   malformed_json: { title: 'The body is not JSON', retryable: false },

@@ -3,8 +3,8 @@ const MAX_AGE_MS = 2_000
 const MAX_ENTRIES = 10_000
 
 /**
- * A stale-while-revalidate cache. A value younger than FRESH_MS is returned as it is. An older one is returned and read again in the
- * background. After MAX_AGE_MS the caller waits for the read. Concurrent reads of one key are one read.
+ * A stale-while-revalidate cache. A value younger than FRESH_MS is returned as it is. An older one is returned and read
+ * again in the background. After MAX_AGE_MS the caller waits for the read. Concurrent reads of one key are one read.
  */
 export interface RefreshingCache<Key, Value> {
   /** Without a promise when the value is cached: a microtask per request is measurable. */

@@ -9,8 +9,9 @@ import {
 } from 'node:crypto'
 
 /**
- * Encrypts secrets that are stored in the database, such as card tokens and provider keys. AES-256-GCM with a new nonce each time. The
- * context of the value (table, column, row) is the associated data, so that a value copied to another row cannot be decrypted there.
+ * Encrypts secrets that are stored in the database, such as card tokens and provider keys. AES-256-GCM with a new nonce
+ * each time. The context of the value (table, column, row) is the associated data, so that a value copied to another
+ * row cannot be decrypted there.
  */
 export interface SecretBox {
   /** Identifies the key without revealing it. */

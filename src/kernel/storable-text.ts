@@ -5,7 +5,10 @@ export function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0')
 }
 
-/** Throws when the path or a parameter of a URL is not text: `%00`, `%ff`, `%ed%a0%80`, a `%` without two hexadecimal digits. */
+/**
+ * Throws when the path or a parameter of a URL is not text: `%00`, `%ff`, `%ed%a0%80`, a `%` without two hexadecimal
+ * digits.
+ */
 export function refuseUnstorableUrl(path: string, query: string): void {
   if (!isStorableInUrl(path)) throw new Problem('invalid_request', `The path ${NOT_TEXT}`)
   if (isStorableInUrl(query)) return

@@ -5,8 +5,8 @@ const FIRST_YEAR = 2000
 const LAST_YEAR = 2100
 
 /**
- * Whether a text begins with a real day like 2026-01-31, between 2000 and 2100. `Date` turns February 30 into March 2, and writes years
- * after 9999 with a sign, which breaks the order of texts.
+ * Whether a text begins with a real day like 2026-01-31, between 2000 and 2100. `Date` turns February 30 into March 2,
+ * and writes years after 9999 with a sign, which breaks the order of texts.
  */
 export function beginsWithDay(text: string): boolean {
   const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)/.exec(text)?.map(Number) ?? []

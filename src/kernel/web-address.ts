@@ -1,6 +1,9 @@
 const MAX_URL_LENGTH = 2_048
 
-/** Stricter than `new URL`, which trims spaces, drops line breaks and converts backslashes, so that the stored URL is the given one. */
+/**
+ * Stricter than `new URL`, which trims spaces, drops line breaks and converts backslashes, so that the stored URL is
+ * the given one.
+ */
 export function isWebAddress(text: string): boolean {
   return (
     text.length <= MAX_URL_LENGTH &&

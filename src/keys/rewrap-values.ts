@@ -15,9 +15,9 @@ interface Deps {
 const STEP = 50
 
 /**
- * Encrypts every stored value with SECRET_KEY that is still encrypted with SECRET_KEY_PREVIOUS. Each call is one step through the tables,
- * by primary key; true when there are further steps. Several processes may do it at once: a value is replaced only if it is still
- * the one that was read.
+ * Encrypts every stored value with SECRET_KEY that is still encrypted with SECRET_KEY_PREVIOUS. Each call is one step
+ * through the tables, by primary key; true when there are further steps. Several processes may do it at once: a value
+ * is replaced only if it is still the one that was read.
  */
 export function valueRewrapper(deps: Deps, tables = SEALED_TABLES): () => Promise<boolean> {
   const { database, secrets, log } = deps

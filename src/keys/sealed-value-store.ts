@@ -32,7 +32,9 @@ export function readOthers(
   return db.rows(statementOf(text, [...after, limit, Buffer.from(keyId, 'hex')]))
 }
 
-/** The next rows by primary key, with the first bytes of their values: as many as name the key. An erased value is null. */
+/**
+ * The next rows by primary key, with the first bytes of their values: as many as name the key. An erased value is null.
+ */
 export function readHeads(
   db: Queries,
   sealed: SealedTable,

@@ -5,7 +5,9 @@ import { idOf, type MemberId, uuidOf } from '../kernel/ids.ts'
 import type { Place } from '../kernel/place.ts'
 import { memberActor } from './member.ts'
 
-/** Writes an act that concerns a member's account, such as a sign-in, to the audit log of each merchant of the member. */
+/**
+ * Writes an act that concerns a member's account, such as a sign-in, to the audit log of each merchant of the member.
+ */
 export async function recordAccountAct(
   db: Queries,
   memberId: MemberId,

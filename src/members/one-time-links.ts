@@ -26,10 +26,15 @@ export interface CreatedLink {
 
 const WELCOME_MINUTES = 15
 const INVITATION_MINUTES = 24 * 60
-/** E-mails before each further one has to wait: to a member with a forgotten password, and invitations of a merchant. */
+/**
+ * E-mails before each further one has to wait: to a member with a forgotten password, and invitations of a merchant.
+ */
 const FREE_RESETS = 3
 const FREE_INVITATIONS = 50
-/** Members of a merchant and its open invitations together. Calls at the same time can pass it: it is there against scripts. */
+/**
+ * Members of a merchant and its open invitations together. Calls at the same time can pass it: it is there against
+ * scripts.
+ */
 const MAX_MEMBERS = 500
 
 /**

@@ -16,6 +16,8 @@ export type Corners = (typeof CORNERS)[number]
 export const LANGUAGES = ['en', 'fr', 'ar'] as const
 export type Language = (typeof LANGUAGES)[number]
 
-/** `open`: a payment's reference opens the widget. `strict`: it also needs a token that the merchant's server requested. */
+/**
+ * `open`: a payment's reference opens the widget. `strict`: it also needs a token that the merchant's server requested.
+ */
 export const WIDGET_ACCESS = ['open', 'strict'] as const
 export type WidgetAccess = (typeof WIDGET_ACCESS)[number]

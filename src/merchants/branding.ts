@@ -65,8 +65,8 @@ export function parseWidgetAccess(text: string): WidgetAccess | undefined {
 const LOCAL_HOSTS = ['localhost', '127.0.0.1']
 
 /**
- * An origin as browsers serialize it. The host has only letters, digits, `-` and `.`: it becomes part of a Content-Security-Policy header,
- * where `;` would start another directive. IPv6 addresses are not supported there.
+ * An origin as browsers serialize it. The host has only letters, digits, `-` and `.`: it becomes part of a
+ * Content-Security-Policy header, where `;` would start another directive. IPv6 addresses are not supported there.
  */
 export function parseOrigin(text: string): string | undefined {
   const [, plain = text, anyPort = ''] = /^(.*)(:\*)$/.exec(text) ?? []

@@ -3,7 +3,10 @@ import { type Mistake, Problem, refuse } from '../kernel/problem.ts'
 import { beginsWithDay } from '../kernel/time-zone.ts'
 import { CREDENTIAL_SCOPES, type CredentialScope } from './credential-scopes.ts'
 
-/** What a credential may do, until when and from where. They are set when it is made; only replacing it brings its end forward. */
+/**
+ * What a credential may do, until when and from where. They are set when it is made; only replacing it brings its end
+ * forward.
+ */
 export interface CredentialLimits {
   scopes: readonly CredentialScope[]
   /** Null: it does not expire. */
@@ -55,7 +58,10 @@ export function parseLimits({ scopes, expiresAt, allowedAddresses = [] }: Wanted
   return { scopes: chosen, expiresAt: end, allowedAddresses: addresses }
 }
 
-/** A day means its beginning in UTC; a time must name its zone. `new Date` alone reads 31 February as 3 March, and "2027-01-31 junk" as June. */
+/**
+ * A day means its beginning in UTC; a time must name its zone. `new Date` alone reads 31 February as 3 March, and
+ * "2027-01-31 junk" as June.
+ */
 function timeOf(text: string): Date {
   const [, day, time = 'T00:00Z'] =
     /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/.exec(text) ?? []

@@ -93,8 +93,8 @@ interface WantedCredential extends WantedLimits {
 }
 
 /**
- * Returns the secret, which is not stored and cannot be shown again. The limits can be passed by calls that run at the same time: they are
- * there against scripts.
+ * Returns the secret, which is not stored and cannot be shown again. The limits can be passed by calls that run at the
+ * same time: they are there against scripts.
  */
 export function createCredential(
   deps: Deps,

@@ -20,16 +20,17 @@ export type VerifyCredential = (
 ) => Promise<Caller | undefined> | Caller | undefined
 
 /**
- * Authenticates a caller, whose `checkUse` must then allow the use. A revoked credential is refused everywhere within 2 s, the maximum
- * age of the cache; one that expires, at once. Unknown ids are cached like known ones, so that both take the same time. `nowMs` is a
- * monotonic clock.
+ * Authenticates a caller, whose `checkUse` must then allow the use. A revoked credential is refused everywhere within 2
+ * s, the maximum age of the cache; one that expires, at once. Unknown ids are cached like known ones, so that both take
+ * the same time. `nowMs` is a monotonic clock.
  */
 export function credentialVerifier(
   database: Database,
   nowMs: () => number = () => performance.now(),
 ): VerifyCredential {
   async function read(clientId: string): Promise<Entry['known']> {
-    const readAtMs = nowMs() // taken before the read, so that no credential lives longer than by the clock of the database
+    // taken before the read, so that no credential lives longer than by the clock of the database
+    const readAtMs = nowMs()
     const found = await findLiveCredential(database, clientId)
     if (!found) return undefined
     const { digest, caller, limits, expiresInMs } = found
@@ -55,7 +56,8 @@ export function credentialVerifier(
     }
     if (nowMs() - entry.useRecordedAtMs >= USE_RECORDED_EVERY_MS) {
       entry.useRecordedAtMs = nowMs()
-      markUsed(database, clientId).catch(() => {}) // information for operators: no request waits for it or fails with it
+      // information for operators: no request waits for it or fails with it
+      markUsed(database, clientId).catch(() => {})
     }
     return entry.known?.caller
   }

@@ -1,8 +1,8 @@
 import cluster from 'node:cluster'
 import { AggregatorRegistry, type Registry } from 'prom-client'
 
-// With WORKERS, each process has its own metrics, and a scrape reaches any of them. That process asks the primary process, which asks all
-// workers (prom-client) and answers with the sums.
+// With WORKERS, each process has its own metrics, and a scrape reaches any of them. That process asks the primary
+// process, which asks all workers (prom-client) and answers with the sums.
 const METRICS = 'manilla:metrics'
 const TIMEOUT_MS = 6_000
 

@@ -1,6 +1,6 @@
 /**
- * Every metric of ours. The registry, docs/operations/metrics.md and the Grafana dashboard are made from this list. Labels have few values:
- * no merchant and no reference, which would make the number of series unbounded.
+ * Every metric of ours. The registry, docs/operations/metrics.md and the Grafana dashboard are made from this list.
+ * Labels have few values: no merchant and no reference, which would make the number of series unbounded.
  */
 export interface Metric {
   name: string

@@ -1,9 +1,10 @@
 /**
- * Rate limit and backpressure for background calls to providers, for each integration in this process: calls in flight, and calls a
- * second. A silent provider occupies a few slots, and many open links do not become a flood of calls.
+ * Rate limit and backpressure for background calls to providers, for each integration in this process: calls in flight,
+ * and calls a second. A silent provider occupies a few slots, and many open links do not become a flood of calls.
  *
- * The rate limit is the generic cell rate algorithm (a token bucket): each call moves the integration's next slot by one interval. Work without
- * a slot is postponed, one interval after the work that was postponed before it, so that it does not return all at once.
+ * The rate limit is the generic cell rate algorithm (a token bucket): each call moves the integration's next slot by
+ * one interval. Work without a slot is postponed, one interval after the work that was postponed before it, so that it
+ * does not return all at once.
  */
 export interface CallLimits {
   /** A slot for one call, which must be left afterwards, or how long to wait for one, at most `maxWaitMs`. */
@@ -31,8 +32,9 @@ interface CallState {
 const MIN_WAIT_MS = 1_000
 const MAX_WAIT_MS = 600_000
 /**
- * For checks of ended attempts, and for lists of refunds and disputes. No customer waits for them. A busy integration can add more of them than
- * its rate limit allows, so the queue grows. With a short wait, the worker would claim and postpone the whole queue every few minutes.
+ * For checks of ended attempts, and for lists of refunds and disputes. No customer waits for them. A busy integration
+ * can add more of them than its rate limit allows, so the queue grows. With a short wait, the worker would claim and
+ * postpone the whole queue every few minutes.
  */
 export const MAX_BACKGROUND_WAIT_MS = 6 * 3_600_000
 

@@ -40,8 +40,8 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
   let open: { until: number; because: string; probing: boolean } | undefined
   // Results of calls from before the last change of state are ignored.
   let generation = 0
-  // "In a row" is the order in which the calls were sent. Timeouts arrive a whole deadline later, behind the answers of calls that were
-  // sent after them.
+  // "In a row" is the order in which the calls were sent. Timeouts arrive a whole deadline later, behind the answers of
+  // calls that were sent after them.
   let made = 0
   let lastAnswered = 0
   let lastFailed = 0

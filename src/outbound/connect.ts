@@ -15,7 +15,10 @@ const MAX_ADDRESSES = 8
 const MAX_SESSIONS = 200
 
 export interface ConnectOptions {
-  /** `public` for every URL that a merchant chose (SSRF). `any` for a provider's own URL and where the operator allows it. */
+  /**
+   * `public` for every URL that a merchant chose (SSRF). `any` for a provider's own URL and where the operator allows
+   * it.
+   */
   addresses: 'any' | 'public'
   /** For tests: every address of a name. */
   resolve: Resolve | undefined
@@ -25,9 +28,9 @@ export interface ConnectOptions {
 }
 
 /**
- * Opens TCP and TLS connections. SSRF check 3 of 3, at connect time (1, when a URL is saved: http/server/read-body.ts and
- * integrations/integration-changes.ts; 2, before DNS: request-target.ts). Every resolved address is checked, and the socket
- * connects to the checked addresses. The name is not resolved again, so DNS rebinding has no effect.
+ * Opens TCP and TLS connections. SSRF check 3 of 3, at connect time (1, when a URL is saved: http/server/read-body.ts
+ * and integrations/integration-changes.ts; 2, before DNS: request-target.ts). Every resolved address is checked, and
+ * the socket connects to the checked addresses. The name is not resolved again, so DNS rebinding has no effect.
  */
 export function createConnect({ addresses, resolve: given, connectMs, ca }: ConnectOptions): Connect {
   const isPublicOnly = addresses === 'public'

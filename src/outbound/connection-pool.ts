@@ -2,8 +2,8 @@ import { Client, type Dispatcher } from 'undici'
 import type { Connect } from './connect.ts'
 import type { Target } from './request-target.ts'
 
-// An idle connection is closed before the server closes it, which could happen during a request. If the server announces its own
-// timeout, one second before that.
+// An idle connection is closed before the server closes it, which could happen during a request. If the server
+// announces its own timeout, one second before that.
 const IDLE_MS = 10_000
 const BEFORE_SERVER_TIMEOUT_MS = 1_000
 const MAX_IDLE = 512
@@ -22,7 +22,10 @@ export interface Connection {
 
 export interface ConnectionPool {
   open(target: Target): Connection
-  /** An idle connection. The one that was used last is the least likely to have been closed, and the others can time out. */
+  /**
+   * An idle connection. The one that was used last is the least likely to have been closed, and the others can time
+   * out.
+   */
   take(target: Target): Connection | undefined
   keep(connection: Connection): void
   /** Closes idle connections. The others end with their requests. */

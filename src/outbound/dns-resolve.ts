@@ -6,8 +6,9 @@ export type Resolve = (hostname: string) => Promise<Pick<LookupAddress, 'address
 export const resolveAsSystem: Resolve = (hostname) => dns.lookup(hostname, { all: true })
 
 /**
- * Resolves by DNS. getaddrinfo would block one of the few libuv threads for each name, so that two merchants with a silent name server
- * would stop every other lookup. It would also read /etc/hosts and search domains, which are private.
+ * Resolves by DNS. getaddrinfo would block one of the few libuv threads for each name, so that two merchants with a
+ * silent name server would stop every other lookup. It would also read /etc/hosts and search domains, which are
+ * private.
  */
 export function createDnsResolve(servers?: string[]): Resolve {
   const resolver = new dns.Resolver({ timeout: 1_000, tries: 2 })

@@ -14,7 +14,9 @@ export interface HttpRequest {
   body?: string
   /** Requests with the same key share a limit of connections. Absent: those to the same host. */
   queue?: string
-  /** Whether the server may receive it twice. Only then is it sent again when a kept connection turns out to be closed. */
+  /**
+   * Whether the server may receive it twice. Only then is it sent again when a kept connection turns out to be closed.
+   */
   mayRepeat: boolean
 }
 
@@ -47,9 +49,9 @@ export interface HttpClient {
 }
 
 /**
- * The HTTP client for providers and webhooks, on one undici `Client` for each connection. So it knows whether a request can have been sent,
- * and whether its connection had been kept. Connections are never shared between clients, so one that was opened to a private
- * address is never used by a client that is limited to public ones.
+ * The HTTP client for providers and webhooks, on one undici `Client` for each connection. So it knows whether a request
+ * can have been sent, and whether its connection had been kept. Connections are never shared between clients, so one
+ * that was opened to a private address is never used by a client that is limited to public ones.
  */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   const {

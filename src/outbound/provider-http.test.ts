@@ -86,8 +86,8 @@ for (const status of [429, 500, 502, 503, 504, 599]) {
 }
 
 /**
- * A client with a connection, so that it sends its next call at once: a stalled machine may not connect before a short deadline. After
- * that the provider has this behaviour.
+ * A client with a connection, so that it sends its next call at once: a stalled machine may not connect before a short
+ * deadline. After that the provider has this behaviour.
  */
 async function connected(t: TestContext, options: ProviderHttpOptions, behave: http.RequestListener) {
   let isConnected = false

@@ -46,8 +46,9 @@ export interface ProviderHttpOptions {
 }
 
 /**
- * Calls to one account at a provider, with a circuit breaker. A failure says whether the provider can have received the request: only a
- * call that was never sent may be repeated. Redirects are not followed, because they would carry the key to another host.
+ * Calls to one account at a provider, with a circuit breaker. A failure says whether the provider can have received the
+ * request: only a call that was never sent may be repeated. Redirects are not followed, because they would carry the
+ * key to another host.
  */
 export function providerHttp(options: ProviderHttpOptions = {}): ProviderHttp & { breaker: Pick<Breaker, 'state'> } {
   const { deadlineMs = 30_000, connectMs = 5_000, maxAnswerBytes = 1024 * 1024, maxConnections = 64 } = options

@@ -1,8 +1,9 @@
 import { BlockList, isIP } from 'node:net'
 
 /**
- * Used by the SSRF checks: whether an address is public unicast. IPv6 addresses that embed an IPv4 address are refused, because they lead to the
- * embedded address. The lists follow IANA's registries of special-purpose addresses (RFC 6890 and its successors).
+ * Used by the SSRF checks: whether an address is public unicast. IPv6 addresses that embed an IPv4 address are refused,
+ * because they lead to the embedded address. The lists follow IANA's registries of special-purpose addresses (RFC 6890
+ * and its successors).
  */
 export function isPublic(address: string): boolean {
   if (address.includes('%')) return false // A zone id names a local interface.
@@ -11,7 +12,10 @@ export function isPublic(address: string): boolean {
   return version === 6 && globalUnicast.check(address, 'ipv6') && !refusedIpv6.check(address, 'ipv6')
 }
 
-/** Whether a host of a parsed URL is private, as far as it shows before DNS. The URL parser has normalised every address literal. */
+/**
+ * Whether a host of a parsed URL is private, as far as it shows before DNS. The URL parser has normalised every address
+ * literal.
+ */
 export function isPrivateHost(hostname: string): boolean {
   const bare = hostname.replace(/^\[|\]$/g, '')
   return isIP(bare) ? !isPublic(bare) : LOCALHOST.test(bare)
@@ -47,8 +51,9 @@ const refusedIpv4 = listOf('ipv4', [
   '240.0.0.0/4', // reserved, and broadcast at its end
 ])
 
-// All that is allocated for the internet. It excludes: unspecified, loopback, mapped and compatible IPv4, NAT64 (64:ff9b::/96 and
-// 64:ff9b:1::/48), discard, SRv6 (5f00::/16), unique local with the metadata of AWS, link-local, site-local, multicast.
+// All that is allocated for the internet. It excludes: unspecified, loopback, mapped and compatible IPv4, NAT64
+// (64:ff9b::/96 and 64:ff9b:1::/48), discard, SRv6 (5f00::/16), unique local with the metadata of AWS, link-local,
+// site-local, multicast.
 const globalUnicast = listOf('ipv6', ['2000::/3'])
 
 const refusedIpv6 = listOf('ipv6', [

@@ -28,7 +28,10 @@ export type WebhookAnswer =
 export interface WebhookHttpOptions {
   /** For the whole call. */
   deadlineMs?: number
-  /** For DNS, TCP and TLS, and for the wait for a free connection, so that enough of the deadline is left for the response. */
+  /**
+   * For DNS, TCP and TLS, and for the wait for a free connection, so that enough of the deadline is left for the
+   * response.
+   */
   connectMs?: number
   /** A longer response body is cut. Its status counts. */
   maxReadBytes?: number
@@ -42,7 +45,10 @@ export interface WebhookHttpOptions {
   ca?: string
 }
 
-/** Sends webhooks to URLs that merchants chose. Calls with and without permission for private addresses have separate connections. */
+/**
+ * Sends webhooks to URLs that merchants chose. Calls with and without permission for private addresses have separate
+ * connections.
+ */
 export function webhookHttp(options: WebhookHttpOptions = {}): WebhookHttp {
   const { deadlineMs = 15_000, connectMs = 5_000, maxConnectionsPerHost = 8, maxWaitingPerHost = 1_000, ca } = options
   const { maxReadBytes: maxBodyBytes = 64 * 1024, keepBytes = 2 * 1024, resolve } = options

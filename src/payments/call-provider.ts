@@ -38,8 +38,9 @@ export async function recordProviderCall({ database, log }: PaymentDeps, record:
 }
 
 /**
- * Calls the attempt's provider. The caller writes the record for the timeline together with the outcome. Must not run inside a
- * transaction. An error of the adapter is an unknown outcome, because the request may have reached the provider.
+ * Calls the attempt's provider. The caller writes the record for the timeline together with the outcome. Must not run
+ * inside a transaction. An error of the adapter is an unknown outcome, because the request may have reached the
+ * provider.
  */
 export async function askProvider<Answer extends { kind: string }>(
   deps: PaymentDeps,
@@ -87,7 +88,10 @@ export async function askProvider<Answer extends { kind: string }>(
   return { answer, record: { attemptId, call, outcome, detail, tookMs, at: deps.clock.now() } }
 }
 
-/** A check that the provider's rate limit (429) or our circuit breaker refused says nothing about the provider's health for starts. */
+/**
+ * A check that the provider's rate limit (429) or our circuit breaker refused says nothing about the provider's health
+ * for starts.
+ */
 function isRefusedCheck(answer: { kind: string } | Unknown): boolean {
   return answer.kind === 'unknown' && 'because' in answer && (answer.errorStatus === 429 || answer.neverSent === true)
 }

@@ -18,7 +18,10 @@ import { insertRefund, uncountRefunds } from './store/refunds.ts'
 type Deps = Pick<PaymentDeps, 'clock' | 'links'>
 
 export interface Change<Read, Result> {
-  /** What the decision depends on besides the payment. It is sent behind the lock, so it sees what an earlier change has written. */
+  /**
+   * What the decision depends on besides the payment. It is sent behind the lock, so it sees what an earlier change has
+   * written.
+   */
   read?: (tx: Queries) => Promise<Read>
   /** Reads nothing more, and writes by `tx` only. It may be called twice. */
   decide: (state: LockedPayment, read: Read, tx: Writes) => Result
@@ -31,8 +34,8 @@ export interface Change<Read, Result> {
  *      `decide` calls the state machine, and hands what it decides to `writeDecision`
  *   2  one statement for each row that changed, events and deliveries among them, and commit
  *
- * Of two changes at once, the second one waits for the lock and decides on what the first one has written. No provider is called inside. What
- * cannot be written violates a constraint: then the whole change is decided again, once.
+ * Of two changes at once, the second one waits for the lock and decides on what the first one has written. No provider
+ * is called inside. What cannot be written violates a constraint: then the whole change is decided again, once.
  */
 export async function changePayment<Read, Result>(
   deps: Pick<PaymentDeps, 'database'>,
@@ -51,9 +54,9 @@ export async function changePayment<Read, Result>(
 }
 
 /**
- * Writes a decision of the state machine: the payment, its attempts, refunds of surplus, and one event for each change with its webhook
- * deliveries (transactional outbox). Every change of a payment or attempt is written here. `cause`: the trigger, for the timeline. `refunds`:
- * all of the payment after the change, for the bodies of the events.
+ * Writes a decision of the state machine: the payment, its attempts, refunds of surplus, and one event for each change
+ * with its webhook deliveries (transactional outbox). Every change of a payment or attempt is written here. `cause`:
+ * the trigger, for the timeline. `refunds`: all of the payment after the change, for the bodies of the events.
  */
 export function writeDecision(
   tx: Writes,
@@ -69,7 +72,9 @@ export function writeDecision(
   tx.afterCommit(() => countChanges(decision))
 }
 
-/** Writes a new payment with what was decided about it. Its reference may be in use: then it violates a unique index. */
+/**
+ * Writes a new payment with what was decided about it. Its reference may be in use: then it violates a unique index.
+ */
 export function writeNewPayment(
   tx: Writes,
   deps: Deps,
@@ -152,7 +157,10 @@ function writeSurplus(
   })
 }
 
-/** One refund for each receipt, because some providers refund one transaction at a time. One for all if a part was refunded already. */
+/**
+ * One refund for each receipt, because some providers refund one transaction at a time. One for all if a part was
+ * refunded already.
+ */
 function refundableParts(receipts: ReceiptOfPayment[], amount: number): { amount: number; transactionIds: string[] }[] {
   const isWhole = receipts.reduce((sum, receipt) => sum + receipt.amount, 0) === amount
   if (isWhole) return receipts.map((receipt) => ({ amount: receipt.amount, transactionIds: [receipt.transactionId] }))

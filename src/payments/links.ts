@@ -1,7 +1,9 @@
 import type { AttemptId, PaymentId } from '../kernel/ids.ts'
 import type { Owner } from '../kernel/scope.ts'
 
-/** Public URLs of this service. The base URL is a function, because with PORT=0 the port is known only after listening. */
+/**
+ * Public URLs of this service. The base URL is a function, because with PORT=0 the port is known only after listening.
+ */
 export interface Links {
   payment(id: PaymentId): string
   short(code: string): string

@@ -3,8 +3,9 @@ import { Compile, type Validator } from 'typebox/compile'
 import { type Currency, parseCurrency } from '../kernel/money.ts'
 
 /**
- * Parsers for provider JSON. They never throw: an invalid required field gives undefined, an invalid optional one null. Their results are safe
- * for the database and for pages: no NUL, no lone surrogates, no control characters, bounded length.
+ * Parsers for provider JSON. They never throw: an invalid required field gives undefined, an invalid optional one null.
+ * Their results are safe for the database and for pages: no NUL, no lone surrogates, no control characters, bounded
+ * length.
  */
 export type Fields = Record<string, unknown>
 
@@ -27,7 +28,10 @@ export function decode(body: Buffer): string {
   }
 }
 
-/** A number that a double may not print as it was written: a negative one, a fraction, an exponent, or more than 15 digits. */
+/**
+ * A number that a double may not print as it was written: a negative one, a fraction, an exponent, or more than 15
+ * digits.
+ */
 const INEXACT_NUMBER = /(?:^|"\s*:|[[,])\s*(?:-|\d+[.eE]|\d{16})/
 
 /** Parses JSON. `numberOf` gets the digits of each number, for exact conversion. */
@@ -156,8 +160,8 @@ export const Lenient = <T>(read: (value: unknown) => T | undefined | null): Fiel
 })
 
 /**
- * Validates an object against a TypeBox schema and converts its fields; undefined when it does not match. TypeBox's own codecs are not used:
- * they clone and convert the whole object, which took about 2 ms for a transaction.
+ * Validates an object against a TypeBox schema and converts its fields; undefined when it does not match. TypeBox's own
+ * codecs are not used: they clone and convert the whole object, which took about 2 ms for a transaction.
  */
 export function decoderOf<T extends Record<string, unknown>>(members: { [Name in keyof T]: Field<T[Name]> }) {
   const entries = Object.entries<Field<unknown>>(members)

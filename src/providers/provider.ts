@@ -12,7 +12,8 @@ export type { ProviderAnswer, ProviderCall, ProviderHttp, Unknown } from '../out
  *
  * - An *order* is one attempt as the provider sees it: one reference, one amount.
  * - A *receipt* is money that the provider says it has taken: one transaction of theirs, with its own id.
- * - An *outcome* is what a provider says of an order. A decline is an outcome, and so is silence: nothing here throws for either.
+ * - An *outcome* is what a provider says of an order. A decline is an outcome, and so is silence: nothing here throws
+ *   for either.
  */
 export interface Provider {
   readonly capabilities: Capabilities
@@ -65,11 +66,17 @@ export interface Capabilities {
   currencies: string[]
   /** What a customer may be charged at once, in minor units. */
   limits: Record<string, { min: number; max: number }>
-  /** What the provider keeps, by channel and currency. A channel takes the currencies that it has a fee for, and no others. */
+  /**
+   * What the provider keeps, by channel and currency. A channel takes the currencies that it has a fee for, and no
+   * others.
+   */
   fees: Record<Channel, Record<string, FeeSchedule>>
   /** How long an account number stays open, when the provider lets us choose. */
   accountLifetimeSeconds: number
-  /** Channels whose refunds need the customer's bank account: the provider cannot send the money back to where it came from. */
+  /**
+   * Channels whose refunds need the customer's bank account: the provider cannot send the money back to where it came
+   * from.
+   */
   refundNeedsAccount?: Channel[]
   /** How many days a refund takes at most, until a person should look at it. Default: 3. */
   refundTakesDays?: number
@@ -91,7 +98,10 @@ export interface ProviderClient {
   readonly publicKey: string
   /** Whether the keys work, by a call that changes nothing. */
   verifyKeys(): Promise<KeysVerdict>
-  /** A page of the provider's that takes the card. With a saved card it asks the customer to confirm, or for a PIN or code, and charges that card. */
+  /**
+   * A page of the provider's that takes the card. With a saved card it asks the customer to confirm, or for a PIN or
+   * code, and charges that card.
+   */
   startCard(order: Order, savedCard?: SavedCardToken): Promise<CardStart>
   /** Charges a saved card right away, after the customer has confirmed on a page of ours. */
   chargeSavedCard(order: Order, savedCard: SavedCardToken): Promise<SavedCardCharge>
@@ -100,15 +110,19 @@ export interface ProviderClient {
   check(order: OrderHandle): Promise<Outcome>
   /** Pure: verifies the signature over the raw body, and says what the notice says. */
   readNotice(notice: RawNotice): NoticeReading
-  /** The reference of the order that a transaction belongs to, for a provider with notices that name the transaction alone. */
+  /**
+   * The reference of the order that a transaction belongs to, for a provider with notices that name the transaction
+   * alone.
+   */
   findReference?(transactionId: string): Promise<{ kind: 'found'; reference: string } | { kind: 'missing' } | Unknown>
   refund(wanted: RefundOrder): Promise<RefundOutcome>
   /** The banks that `BankAccount.bankCode` may name, for people to choose from. */
   listBanks?(currency: Currency): Promise<BanksAnswer>
   /**
-   * Refunds and disputes of one order, as the provider lists them now, including those made in its dashboard. For reconciliation.
-   * `transactionIds`: the transactions on record. When there are any, reversals of others are left out: they are reported by `returned` when
-   * their transaction is seen, and would count twice. Only a provider that names one sum for an order (`returnedIsOfOrder`) cannot do that.
+   * Refunds and disputes of one order, as the provider lists them now, including those made in its dashboard. For
+   * reconciliation. `transactionIds`: the transactions on record. When there are any, reversals of others are left out:
+   * they are reported by `returned` when their transaction is seen, and would count twice. Only a provider that names
+   * one sum for an order (`returnedIsOfOrder`) cannot do that.
    */
   listReversals?(order: OrderHandle, transactionIds: string[]): Promise<ReversalsAnswer>
   /** Money that the provider took in a range of time, page by page. For `manilla audit --provider`. */
@@ -159,7 +173,9 @@ export interface ListedTransaction extends Receipt {
 export type KeysVerdict = { kind: 'good' } | { kind: 'bad'; because: string } | Unknown
 
 export interface Order {
-  /** Ours, one for each attempt, known to us before the provider is: 32 of a-z and 0-9, inside every alphabet there is. */
+  /**
+   * Ours, one for each attempt, known to us before the provider is: 32 of a-z and 0-9, inside every alphabet there is.
+   */
   reference: string
   /** What the customer pays, charges included. */
   amount: Money
@@ -242,15 +258,18 @@ export interface Receipt {
   /** The provider's id of the transaction; unique within the account. */
   transactionId: string
   /**
-   * The provider issued the id. Absent: the adapter made it up, from an amount for example. The same money may then have another id in another
-   * answer, so it is never refunded without a person.
+   * The provider issued the id. Absent: the adapter made it up, from an amount for example. The same money may then
+   * have another id in another answer, so it is never refunded without a person.
    */
   idIsProviders?: true
   amount: Money
   at: Date
   /** What the provider had given back of it (reversal, refund, lost dispute) when it answered. Absent: nothing. */
   returned?: number
-  /** The provider names one reversed sum for all transactions of an order; the adapter has spread it over them. Also on a share of 0. */
+  /**
+   * The provider names one reversed sum for all transactions of an order; the adapter has spread it over them. Also on
+   * a share of 0.
+   */
   returnedIsOfOrder?: true
 }
 
@@ -311,7 +330,9 @@ export type NoticeReading =
       kind: 'notice'
       /** Our reference, or the provider's own: whichever it names. */
       reference: string | null
-      /** `refund` and `dispute` are a reason to list the order's refunds and disputes; nothing else is read from them. */
+      /**
+       * `refund` and `dispute` are a reason to list the order's refunds and disputes; nothing else is read from them.
+       */
       says: 'paid' | 'failed' | 'processing' | 'pending' | 'refund' | 'dispute' | 'other'
       receipts: Receipt[]
       /** The provider's transaction, where it names that and no reference. */
@@ -328,18 +349,26 @@ export interface RefundOrder {
   reason: string | null
   /** Where the money shall go, when a person has told it. */
   account?: BankAccount | undefined
-  /** What the provider called this refund when it accepted it. One that it does not list any more, or not yet, is not asked for again. */
+  /**
+   * What the provider called this refund when it accepted it. One that it does not list any more, or not yet, is not
+   * asked for again.
+   */
   refundId?: string | undefined
   /**
-   * False once our lease on this refund has run out: another process may be asking for it. An adapter whose provider has no idempotency key
-   * looks at it right before the request that moves money.
+   * False once our lease on this refund has run out: another process may be asking for it. An adapter whose provider
+   * has no idempotency key looks at it right before the request that moves money.
    */
   isLeaseHeld?(): boolean
   /** The provider's ids of the other refunds of this order in our books: none of those can be this one. */
   otherRefundIds?: string[]
-  /** If a person matched all of these transactions with the payment: they are of another order at the provider. `isOnRecord`: of an order. */
+  /**
+   * If a person matched all of these transactions with the payment: they are of another order at the provider.
+   * `isOnRecord`: of an order.
+   */
   matched?: { receipts: Receipt[]; isOnRecord(reference: string): Promise<boolean> } | undefined
-  /** When it was put on record, before the provider was first asked: a refund that was made earlier cannot be this one. */
+  /**
+   * When it was put on record, before the provider was first asked: a refund that was made earlier cannot be this one.
+   */
   recordedAt?: Date
 }
 
@@ -374,8 +403,8 @@ export interface Providers {
   isHealthy(owner: Owner, name: string): boolean
   recordResult(owner: Owner, name: string, result: 'succeeded' | 'failed'): void
   /**
-   * With the version of the keys that is given, also a retired one; else with the current one, also of an integration that was removed: payments
-   * under way go on.
+   * With the version of the keys that is given, also a retired one; else with the current one, also of an integration
+   * that was removed: payments under way go on.
    */
   connect(owner: Owner, name: string, options?: ConnectOptions): Promise<ProviderClient>
   /** The versions of the keys that may have signed a notice, the current one first. Empty: never set up. */
@@ -388,8 +417,8 @@ export interface ConnectOptions {
   /** The version of the keys; 0 for a provider that has nothing to set up. Absent: the current one. */
   keysVersion?: number
   /**
-   * Starts have a circuit breaker and a connection pool of their own, so that neither failing checks refuse new payments nor failing starts
-   * stop checks. `check` is everything else: checks, refunds, listings. Absent: `check`.
+   * Starts have a circuit breaker and a connection pool of their own, so that neither failing checks refuse new
+   * payments nor failing starts stop checks. `check` is everything else: checks, refunds, listings. Absent: `check`.
    */
   purpose?: 'start' | 'check'
 }

@@ -1,8 +1,8 @@
 import type { Receipt } from './provider.ts'
 
 /**
- * For a provider that refunds an order, not a transaction of it: spreads the reversed sum over the transactions of the order. The newest are
- * taken to have gone back first. `receipts`: the oldest first.
+ * For a provider that refunds an order, not a transaction of it: spreads the reversed sum over the transactions of the
+ * order. The newest are taken to have gone back first. `receipts`: the oldest first.
  */
 export function spreadReversed<R extends Receipt>(receipts: R[], returned: number): R[] {
   let left = returned

@@ -35,8 +35,8 @@ export interface Difference {
 
 export type Repair =
   /**
-   * Money at the provider that is not on record, or unmatched money that the provider has given back. `ofOrder`: all of its order, where the
-   * provider names one reversed sum for it.
+   * Money at the provider that is not on record, or unmatched money that the provider has given back. `ofOrder`: all of
+   * its order, where the provider names one reversed sum for it.
    */
   | { kind: 'money'; listed: Listed; ofOrder?: Listed[] }
   /** Unmatched money of which less was given back than is on record, because a refund failed. */
@@ -52,8 +52,8 @@ const MARGIN_MS = 24 * 3_600_000
 const MAX_PAGES = 10_000
 
 /**
- * Compares received and reversed money, transaction by transaction. Transactions are matched by id and order over all of the merchant's
- * accounts at the provider, because new keys may belong to the same account as old ones.
+ * Compares received and reversed money, transaction by transaction. Transactions are matched by id and order over all
+ * of the merchant's accounts at the provider, because new keys may belong to the same account as old ones.
  */
 export async function auditProvider(
   { database, providers }: { database: Database; providers: Providers },
@@ -171,8 +171,8 @@ function compareReturned(ours: RecordedTransaction, theirs: number): string | un
 }
 
 /**
- * Less was given back of unmatched money than is on record: a refund failed, or is under way and not listed. The check of an order counts
- * refunds under way. With several transactions in one order, no share is certain.
+ * Less was given back of unmatched money than is on record: a refund failed, or is under way and not listed. The check
+ * of an order counts refunds under way. With several transactions in one order, no share is certain.
  */
 async function findFailed(
   providers: Providers,

@@ -16,9 +16,10 @@ export type Repaired =
   | 'order of another merchant'
 
 /**
- * Repairs what a restored database does not know. The running service does the work: it checks the order of a known attempt with the
- * provider, or lists its refunds again. Money of an unknown order is recorded as unmatched, for a person to match with a payment, with what
- * the provider has given back of it. If a refund of it failed, it is open again.
+ * Repairs what a restored database does not know. The running service does the work: it checks the order of a known
+ * attempt with the provider, or lists its refunds again. Money of an unknown order is recorded as unmatched, for a
+ * person to match with a payment, with what the provider has given back of it. If a refund of it failed, it is open
+ * again.
  */
 export function repairDifference(
   { database, actor }: { database: Database; actor: string },

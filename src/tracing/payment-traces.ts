@@ -4,8 +4,9 @@ import type { EventId, PaymentId } from '../kernel/ids.ts'
 import { contextOf, startSpan, traceparentOf, tracing } from './spans.ts'
 import { findTrace, findTraceOfEvent, saveTrace } from './trace-store.ts'
 
-// A payment has one trace: that of the API request that made it, or one that begins with its first provider call. It is stored with the
-// payment, because notices, checks and webhooks come later and in other processes. Nothing here may fail a payment.
+// A payment has one trace: that of the API request that made it, or one that begins with its first provider call. It is
+// stored with the payment, because notices, checks and webhooks come later and in other processes. Nothing here may
+// fail a payment.
 
 /** Stores the trace of the current API request with the payment that it made. */
 export async function keepTrace(db: Queries, paymentId: PaymentId): Promise<void> {

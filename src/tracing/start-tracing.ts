@@ -7,8 +7,9 @@ import { tracing } from './spans.ts'
 const STOP_WITHIN_MS = 2_000
 
 /**
- * Exports spans to an OpenTelemetry collector by OTLP over HTTP. The packages are optional and loaded only here. They read the other
- * settings of OpenTelemetry (OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER_ARG …) from the environment by themselves.
+ * Exports spans to an OpenTelemetry collector by OTLP over HTTP. The packages are optional and loaded only here. They
+ * read the other settings of OpenTelemetry (OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER_ARG …) from the environment
+ * by themselves.
  */
 export async function startTracing(endpoint: string): Promise<{ stop(): Promise<void> }> {
   const [sdk, { OTLPTraceExporter }, { AsyncLocalStorageContextManager }, { W3CTraceContextPropagator }, resources] =

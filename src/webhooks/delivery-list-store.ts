@@ -80,8 +80,9 @@ export type DeliveryFilter = 'retrying' | 'given-up' | undefined
 const MAX_DESTINATIONS = 200
 
 /**
- * Newest first; of those that wait for a retry, the `limit` that are due first. One statement per index: a table-wide index by merchant would cost
- * every delivery a write. A page is limited before the joins: the planner expects few rows, and would sort all of a merchant.
+ * Newest first; of those that wait for a retry, the `limit` that are due first. One statement per index: a table-wide
+ * index by merchant would cost every delivery a write. A page is limited before the joins: the planner expects few
+ * rows, and would sort all of a merchant.
  */
 export async function listDeliveries(
   db: Queries,

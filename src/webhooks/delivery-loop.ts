@@ -19,7 +19,10 @@ export interface DeliveryDependencies extends SendDependencies {
 }
 
 export interface DeliveryEngine {
-  /** Deliveries may be due. `changedDestination`: what was claimed for it is dropped, and claimed again if it may be sent. */
+  /**
+   * Deliveries may be due. `changedDestination`: what was claimed for it is dropped, and claimed again if it may be
+   * sent.
+   */
   wake(changedDestination?: string): void
   /** Claims no more, waits a few seconds for calls in flight, and releases the leases for other workers. */
   stop(): Promise<void>
@@ -28,7 +31,10 @@ export interface DeliveryEngine {
 const LEASE_SECONDS = 30
 /** A call takes 15 s at most. It is not started when it could outlive the lease on its destination. */
 const LONGEST_CALL_MS = 16_000
-/** The batch for an endpoint that has answered fast, so that it does not wait for the database. Others get what can be in flight. */
+/**
+ * The batch for an endpoint that has answered fast, so that it does not wait for the database. Others get what can be
+ * in flight.
+ */
 const LARGE_BATCH = 256
 const FAST_MS = 1_000
 const DESTINATIONS_PER_CLAIM = 32
@@ -49,13 +55,14 @@ const FIRST = '00000000-0000-0000-0000-000000000000'
 type ClaimKind = 'first tries' | 'retries' | 'refill'
 
 /**
- * Sends due deliveries from the transactional outbox: claims them in batches, posts them, and records the results. Delivery is
- * at-least-once: a delivery whose result was not recorded is sent again, with the same id and the same bytes. Each destination has a
- * queue and a limit of its own, so that a slow endpoint does not delay the others.
+ * Sends due deliveries from the transactional outbox: claims them in batches, posts them, and records the results.
+ * Delivery is at-least-once: a delivery whose result was not recorded is sent again, with the same id and the same
+ * bytes. Each destination has a queue and a limit of its own, so that a slow endpoint does not delay the others.
  *
  * States of the loop:
  *   running  -> draining  stop() was called: no claim and no call is started, results of calls in flight are recorded
- *   draining -> stopped   the calls have ended, or STOP_WITHIN_MS have passed: leases are released, later results are discarded
+ *   draining -> stopped the calls have ended, or STOP_WITHIN_MS have passed: leases are released, later results are
+ *   discarded
  *
  * States of claiming, with one claim at a time:
  *   idle      -> scheduled  a kind of claim was requested; requests in the same turn of the event loop share one claim
@@ -67,7 +74,7 @@ type ClaimKind = 'first tries' | 'retries' | 'refill'
  * something due, then claim those; the third claims at known ones:
  *   first tries  requested by wake() and each poll, and again while destinations are left
  *   retries      requested by each poll, and again while destinations are left
- *   refill       requested by a destination that answers fast, has more due, and has less than half of LARGE_BATCH pending
+ *   refill requested by a destination that answers fast, has more due, and has less than half of LARGE_BATCH pending
  *
  * A search that found as many as it may of one merchant is repeated. By then these destinations have enough, or have
  * nothing more due, so that the next ones are found. After a search that was full the next one begins with the
@@ -299,7 +306,10 @@ class DeliveryLoop implements DeliveryEngine {
     this.#queues.forget(delivery)
   }
 
-  /** Each record is a commit, so the results of a moment are written together. After a crash in that moment they are sent again. */
+  /**
+   * Each record is a commit, so the results of a moment are written together. After a crash in that moment they are
+   * sent again.
+   */
   #gatherResults(): Promise<void> {
     this.#recordTogether ??= sleep(RECORD_TOGETHER_MS).then(() => {
       this.#recordTogether = undefined

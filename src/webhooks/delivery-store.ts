@@ -22,8 +22,8 @@ export interface TryResult {
 }
 
 /**
- * Writes the results of many tries of one place in one statement. A result that another worker wrote first is kept. A delivery that was
- * requested again during the try stays due, as after any redelivery.
+ * Writes the results of many tries of one place in one statement. A result that another worker wrote first is kept. A
+ * delivery that was requested again during the try stays due, as after any redelivery.
  */
 export async function writeTries(db: Queries, place: Place, results: TryResult[]): Promise<void> {
   const column = (pick: (result: TryResult) => string | null) => textArray(results.map(pick))
@@ -43,7 +43,8 @@ export async function writeTries(db: Queries, place: Place, results: TryResult[]
              tries_before = case when d.due_at = r.due_at then d.tries_before else d.tries + 1 end,
              due_at = case when d.due_at = r.due_at then r.next_try_at else d.due_at end,
              done_at = case when d.due_at = r.due_at and r.state <> 'waiting' then r.at end
-        -- Found by their ids before they are compared with the results: else PostgreSQL may compare every delivery with every result.
+        -- Found by their ids before they are compared with the results: else PostgreSQL may compare every delivery with
+        -- every result.
         from results r where d.place = ${place} and d.id = any(${column(({ delivery }) => delivery.uuid)}::uuid[])
          and d.id = r.id and d.tries = r.tries and (d.state = 'waiting') is true
       returning d.id, d.tries

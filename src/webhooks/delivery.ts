@@ -37,7 +37,10 @@ const HOUR = 60 * MINUTE
 const WAITS = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR]
 const MAX_RETRY_AFTER = HOUR
 
-/** `number`: which try this was, from 1. `chance`: 0 to 1, for the jitter that spreads the retries of deliveries that failed together. */
+/**
+ * `number`: which try this was, from 1. `chance`: 0 to 1, for the jitter that spreads the retries of deliveries that
+ * failed together.
+ */
 export function judge(answer: WebhookAnswer, number: number, chance: number): Verdict {
   if (answer.kind === 'answer' && answer.status >= 200 && answer.status < 300) {
     return { state: 'delivered', waitSeconds: 0, gone: false }

@@ -96,7 +96,9 @@ export async function findEndpointSecret(db: Queries, id: EndpointId): Promise<B
   return row?.sealed_secret
 }
 
-/** A success ends a series of failures, a failure starts one. Returns the endpoints that have only failed for `maxDays`. */
+/**
+ * A success ends a series of failures, a failure starts one. Returns the endpoints that have only failed for `maxDays`.
+ */
 export async function recordHealth(
   tx: Transaction,
   { healthy, failing, maxDays }: { healthy: EndpointId[]; failing: EndpointId[]; maxDays: number },

@@ -5,7 +5,10 @@ import { DELIVERIES_CHANNEL, destinationOf } from '../events/outbox-store.ts'
 import { type EndpointId, idOf, uuidOf } from '../kernel/ids.ts'
 import type { Place } from '../kernel/place.ts'
 
-/** Notifies every worker to drop the deliveries that it has claimed for this endpoint. What may be sent is claimed again. */
+/**
+ * Notifies every worker to drop the deliveries that it has claimed for this endpoint. What may be sent is claimed
+ * again.
+ */
 export async function notifyChanged(db: Queries, endpointId: EndpointId): Promise<void> {
   db.notify(DELIVERIES_CHANNEL, destinationOf({ endpointId }))
 }

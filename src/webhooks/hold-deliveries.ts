@@ -8,8 +8,8 @@ import { disableWaiting, endHolding, lockHolding, markHolding, notifyChanged } f
 const AT_ONCE = 200
 
 /**
- * Stops the deliveries of an endpoint that was disabled or deleted. A claim sees that the endpoint is disabled. The first rows are updated
- * here; the scheduled job updates the others, which can be hundreds of thousands.
+ * Stops the deliveries of an endpoint that was disabled or deleted. A claim sees that the endpoint is disabled. The
+ * first rows are updated here; the scheduled job updates the others, which can be hundreds of thousands.
  */
 export async function holdDeliveries(tx: Transaction, place: Place, id: EndpointId): Promise<void> {
   await markHolding(tx, [id])

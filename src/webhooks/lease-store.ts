@@ -11,8 +11,8 @@ export interface Renewal {
 }
 
 /**
- * Renews a worker. It judges others only after `observeSeconds` without a gap of its own: after an outage of the database every worker
- * has lapsed, and the living ones need a moment to renew.
+ * Renews a worker. It judges others only after `observeSeconds` without a gap of its own: after an outage of the
+ * database every worker has lapsed, and the living ones need a moment to renew.
  */
 export async function renewWorker(
   db: Queries,
@@ -49,8 +49,8 @@ export async function releaseWorkers(db: Queries, me: string, workerIds: string[
 }
 
 /**
- * Deletes leases that ended an hour ago, among the next destinations after that one. Returns where to go on, or undefined at the end.
- * There is no index on the end of a lease: it would make every claim slower.
+ * Deletes leases that ended an hour ago, among the next destinations after that one. Returns where to go on, or
+ * undefined at the end. There is no index on the end of a lease: it would make every claim slower.
  */
 export async function forgetOldLeases(
   db: Queries,

@@ -10,7 +10,10 @@ const TOO_MANY_HOSTS =
   `too_many_hosts: ${MAX_WAITING_HOSTS} other hosts of yours wait for a retry, so this one is not retried automatically. ` +
   'The event can be sent again.'
 
-/** Writes tries and the new states of their deliveries, and schedules retries, with a commit for each place. record-results.ts adds the health of endpoints. */
+/**
+ * Writes tries and the new states of their deliveries, and schedules retries, with a commit for each place.
+ * record-results.ts adds the health of endpoints.
+ */
 export async function recordTries(
   database: Database,
   results: TryResult[],

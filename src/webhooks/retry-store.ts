@@ -7,8 +7,8 @@ import type { DueDelivery } from './claim-store.ts'
 import type { Destination } from './search-store.ts'
 
 /**
- * Sets the time of the next retry at each of these destinations of one place to that of its earliest waiting delivery. A destination
- * without one loses its row. Call it after the deliveries have been written, in the same transaction.
+ * Sets the time of the next retry at each of these destinations of one place to that of its earliest waiting delivery.
+ * A destination without one loses its row. Call it after the deliveries have been written, in the same transaction.
  */
 export async function scheduleRetries(db: Queries, place: Place, destinations: string[]): Promise<void> {
   if (destinations.length === 0) return
@@ -28,9 +28,9 @@ export async function scheduleRetries(db: Queries, place: Place, destinations: s
 }
 
 /**
- * Schedules overdue retries that are missing on the schedule: those of an older version of the service that runs beside this one, and
- * those that two workers rescheduled at the same moment. Reads the next `limit` destinations after that one. Returns where to continue, or
- * undefined at the end.
+ * Schedules overdue retries that are missing on the schedule: those of an older version of the service that runs beside
+ * this one, and those that two workers rescheduled at the same moment. Reads the next `limit` destinations after that
+ * one. Returns where to continue, or undefined at the end.
  */
 export async function scheduleMissedRetries(
   db: Queries,
@@ -68,8 +68,8 @@ export async function scheduleMissedRetries(
 }
 
 /**
- * Of these deliveries of one place to hosts, the destinations that are not on the retry schedule while their merchant has `limit` hosts on
- * it in that mode.
+ * Of these deliveries of one place to hosts, the destinations that are not on the retry schedule while their merchant
+ * has `limit` hosts on it in that mode.
  */
 export async function hostsOverLimit(
   tx: Transaction,

@@ -4,14 +4,16 @@ import { sql } from '../database/sql.ts'
 import { ALL_PLACES, type Place } from '../kernel/place.ts'
 
 /*
- * How claims of deliveries are fair. A job queue usually claims its oldest jobs, whoever made them: `order by run_at limit n for update skip
- * locked`. Then a dead endpoint with 100 000 due deliveries fills every batch, and all others wait. Here the unit is the destination:
+ * How claims of deliveries are fair. A job queue usually claims its oldest jobs, whoever made them: `order by run_at
+ * limit n for update skip locked`. Then a dead endpoint with 100 000 due deliveries fills every batch, and all others
+ * wait. Here the unit is the destination:
  *
- *   search   finds destinations with something due, in the order of merchants, a limited number of each merchant; it locks nothing
+ *   search   finds destinations with something due, in the order of merchants, a limited number of each merchant; it
+ *            locks nothing
  *   claim    takes a lease on those that are free, place by place, and reads a few deliveries of each: claim-store.ts
  *
- * The next search begins where this one has ended. First tries and retries have a search each, because they are found by different indexes:
- * a destination that waits for a retry must cost the first tries nothing, however many there are.
+ * The next search begins where this one has ended. First tries and retries have a search each, because they are found
+ * by different indexes: a destination that waits for a retry must cost the first tries nothing, however many there are.
  */
 
 /** Where deliveries are sent, with the place of its merchant. */

@@ -27,8 +27,8 @@ export interface SendDependencies {
 }
 
 /**
- * Signs deliveries and sends them. The result never throws. Undefined: the database did not answer while the first webhook of a merchant was
- * signed. Nothing was sent, so that is no try: the delivery stays due.
+ * Signs deliveries and sends them. The result never throws. Undefined: the database did not answer while the first
+ * webhook of a merchant was signed. Nothing was sent, so that is no try: the delivery stays due.
  */
 export function deliverySender(
   dependencies: SendDependencies,

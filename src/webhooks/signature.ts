@@ -16,7 +16,8 @@ export function signingKeys(open: (sealed: Buffer, context: string) => WebhookSe
     if (found) return found.key
     const key = signingKey(open(Buffer.from(sealed, 'base64'), context))
     if (opened.size >= MOST) opened.clear()
-    opened.set(context, [{ sealed, key }, ...known.slice(0, 1)]) // after a rotation the previous secret is valid for a day
+    // after a rotation the previous secret is valid for a day
+    opened.set(context, [{ sealed, key }, ...known.slice(0, 1)])
     return key
   }
 }

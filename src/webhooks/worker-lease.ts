@@ -10,9 +10,10 @@ const OBSERVE_SECONDS = 2
 const RENEW_WITHIN_MS = 2_000
 
 /**
- * Proof that this worker is alive. Its leases on destinations are valid while it renews; another worker releases them when it has not
- * renewed for `TTL_SECONDS`. So a worker that lost touch with the database starts no call after that time. A call that is in flight then
- * goes on, and another worker may send the same delivery: delivery is at-least-once.
+ * Proof that this worker is alive. Its leases on destinations are valid while it renews; another worker releases them
+ * when it has not renewed for `TTL_SECONDS`. So a worker that lost touch with the database starts no call after that
+ * time. A call that is in flight then goes on, and another worker may send the same delivery: delivery is
+ * at-least-once.
  */
 export class WorkerLease {
   readonly workerId = randomUUID()

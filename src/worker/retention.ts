@@ -19,8 +19,8 @@ const IDEMPOTENT_CALL_DAYS = 2
 const UNMATCHED_NOTICE_DAYS = 365
 
 /**
- * A payment of the sandbox takes all its rows along, by default at the age at which transport is deleted. One statement for all of them is
- * quicker than a batch of each kind, so the batches of transport begin an hour later.
+ * A payment of the sandbox takes all its rows along, by default at the age at which transport is deleted. One statement
+ * for all of them is quicker than a batch of each kind, so the batches of transport begin an hour later.
  */
 const AFTER_PAYMENTS_DAYS = 1 / 24
 
@@ -41,7 +41,9 @@ interface Purge {
   run(batches: DeleteBatches, before: Date): AsyncGenerator<void>
 }
 
-/** Tables that grow and lose no row because of its age, with the reason. docs/operations/retention.md lists every table. */
+/**
+ * Tables that grow and lose no row because of its age, with the reason. docs/operations/retention.md lists every table.
+ */
 export const KEPT: Record<string, string> = {
   audit_log: 'grows with what people do, not with payments',
   links: 'a merchant makes them',
@@ -138,8 +140,8 @@ export function retentionJob({ database, clock }: { database: Database; clock: C
         }
       }
       if (failures.length > 0) throw failures[0]
-      // Run again at once when this run was long and deleted many rows: as many may be old by now. When it deleted few, it has mostly read
-      // old rows that are still in use.
+      // Run again at once when this run was long and deleted many rows: as many may be old by now. When it deleted few,
+      // it has mostly read old rows that are still in use.
       return performance.now() - startedAt > EVERY_MS && countDeleted() - deletedBefore >= MANY_ROWS
     },
   }

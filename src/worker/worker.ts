@@ -29,8 +29,9 @@ export interface Job {
 const BATCH = 25
 const HOUR_MS = 3_600_000
 
-// Rate limits for each integration and process (backpressure). A healthy provider answers within 300 ms, so eight calls in flight
-// are about 25 per second. Checks have three such limits, one for each urgency. Ten thousand open links need seven checks per second.
+// Rate limits for each integration and process (backpressure). A healthy provider answers within 300 ms, so eight calls
+// in flight are about 25 per second. Checks have three such limits, one for each urgency. Ten thousand open links need
+// seven checks per second.
 const CHECK_LIMITS = { maxInFlight: 8, perSecond: 15, burst: 30 }
 const NOTICE_LIMITS = { maxInFlight: 8, perSecond: 50, burst: 100 }
 const REFUND_LIMITS = { maxInFlight: 5, perSecond: 10, burst: 20 }

@@ -76,7 +76,8 @@ export function reversalsConformance(
     const ofOwnOrder = await refundAtProvider(rig, own.handle, 100)
     const madeBefore = rig.refundsMade()
     const never = newReference()
-    // A person matched it with a payment whose own order is paid, too, and with one whose order the provider does not know.
+    // A person matched it with a payment whose own order is paid, too, and with one whose order the provider does not
+    // know.
     const orders = [own.handle, handleOf({ reference: never }, { providerReference: never }, 'card')]
     const amount = money(Math.floor(matched.amount.amount / 4), matched.amount.currency)
     for (const order of orders) {

@@ -31,13 +31,18 @@ export interface Rig {
   hideAccountNames?(): void
   notices: NoticeRig
   /**
-   * A refund made in the provider's dashboard, completed at once. `amount` is in our minor units. Returns the provider's id of the refund,
-   * or undefined when the amount is more than what is left: a dashboard refuses that as the API does. A fake with notices also queues the notice that the provider sends, and enters the refund in `ledger().givenBack`.
+   * A refund made in the provider's dashboard, completed at once. `amount` is in our minor units. Returns the
+   * provider's id of the refund, or undefined when the amount is more than what is left: a dashboard refuses that as
+   * the API does. A fake with notices also queues the notice that the provider sends, and enters the refund in
+   * `ledger().givenBack`.
    */
   refundAtProvider?(reference: string, amount: number): Promise<string | undefined>
   /** A cardholder disputes the payment. Returns the provider's id of the dispute. Queues the provider's notice. */
   disputeAtProvider?(reference: string, dispute: { amount: number; reason: string }): Promise<string>
-  /** `lost`: the money is taken from the merchant, and `ledger().givenBack` has it exactly once. Queues the provider's notice. */
+  /**
+   * `lost`: the money is taken from the merchant, and `ledger().givenBack` has it exactly once. Queues the provider's
+   * notice.
+   */
   closeDispute?(disputeId: string, outcome: 'won' | 'lost'): Promise<void>
   /** From now on a list holds at most this many entries per page, whatever the adapter asks for. */
   limitPages?(size: number): void
@@ -66,7 +71,9 @@ export interface Features {
   hidesAccountNames?: boolean
   /** `Declined.tryId` differs between two tries on the provider's page. */
   numbersTries?: boolean
-  /** What happens to a transfer of another amount than the order's. Absent: the provider has no virtual bank accounts. */
+  /**
+   * What happens to a transfer of another amount than the order's. Absent: the provider has no virtual bank accounts.
+   */
   wrongTransferAmounts?: 'rejected' | 'kept'
   /** A repeated refund request with the same reference makes no second refund. */
   idempotentRefunds?: boolean
@@ -76,7 +83,10 @@ export interface Features {
   listsDisputes?: boolean
   /** The adapter implements `listTransactions`; the fake has `limitPages`. */
   listsTransactions?: boolean
-  /** `refund` and `listReversals` go by the transactions, so that money which a person matched with another order can be refunded. */
+  /**
+   * `refund` and `listReversals` go by the transactions, so that money which a person matched with another order can be
+   * refunded.
+   */
   refundsByTransaction?: boolean
   /** 401 and 403 at a start call are a decline with `keysRefused`. */
   reportsRefusedKeys?: boolean

@@ -4,8 +4,8 @@ import type { Features, NoticeRig, Rig } from './conformance-rig.ts'
 import type { Upstream } from './upstream.ts'
 
 /**
- * A provider's server for tests: speaks its documented protocol, strictly, over HTTP, with customers who act on it. It keeps books of
- * its own, which are the truth that ours must equal.
+ * A provider's server for tests: speaks its documented protocol, strictly, over HTTP, with customers who act on it. It
+ * keeps books of its own, which are the truth that ours must equal.
  */
 export interface FakeProvider extends Omit<Rig, 'connection'> {
   upstream: Upstream

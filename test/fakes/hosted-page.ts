@@ -13,7 +13,9 @@ export interface HostedOrder {
   cancelledTo(): string | undefined
 }
 
-/** The page on which a fake provider takes cards: three buttons. Under `{prefix}{id}`; undefined for what is not there. */
+/**
+ * The page on which a fake provider takes cards: three buttons. Under `{prefix}{id}`; undefined for what is not there.
+ */
 export function hostedPage(
   { method, path, body }: Asked,
   prefix: string,

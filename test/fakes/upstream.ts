@@ -40,7 +40,10 @@ export type Trouble = (typeof TROUBLES)[number]
 
 export interface Upstream {
   url: string
-  /** From now on; undefined ends it. A function chooses for each request: no trouble, some, or something else to say in place of the work. */
+  /**
+   * From now on; undefined ends it. A function chooses for each request: no trouble, some, or something else to say in
+   * place of the work.
+   */
   trouble: Trouble | ((asked: Asked) => Trouble | Said | undefined) | undefined
   /** Changes each answer on its way; undefined leaves them alone. */
   garble: ((said: Said) => Said) | undefined
@@ -50,7 +53,9 @@ export interface Upstream {
   close(): Promise<void>
 }
 
-/** A provider's server for tests: `speak` is its protocol, the rest is trouble on the way, the same for every provider. */
+/**
+ * A provider's server for tests: `speak` is its protocol, the rest is trouble on the way, the same for every provider.
+ */
 export async function startUpstream(
   t: { after(end: () => Promise<void>): void },
   speak: (asked: Asked) => Said | Promise<Said>,
@@ -86,9 +91,10 @@ export async function startUpstream(
 }
 
 /**
- * For an adapter. Short of patience only while the upstream is silent, as the tests then wait for the deadline: otherwise a busy machine
- * would be taken for a silent provider. A stalled machine may reach the deadline before the request is sent: then it is sent again. It may
- * also reach it before the upstream has read the request: that is awaited, because the test may end the trouble after the answer.
+ * For an adapter. Short of patience only while the upstream is silent, as the tests then wait for the deadline:
+ * otherwise a busy machine would be taken for a silent provider. A stalled machine may reach the deadline before the
+ * request is sent: then it is sent again. It may also reach it before the upstream has read the request: that is
+ * awaited, because the test may end the trouble after the answer.
  */
 export function httpTo(upstream: Upstream, { isSilent = () => false, now }: Silence = {}): ProviderHttp {
   const breaker = now ? { now } : {}

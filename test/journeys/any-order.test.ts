@@ -19,7 +19,8 @@ const hear = (fate: Fate) => ({ do: 'hear', which: 0, times: 1, fate }) as const
 
 /** Stories that once ended badly, told again in every run. */
 const SEEN: Step[][] = [
-  // A notice says "paid" after a check has found the wrong amount: the attempt went back to `processing`, and stayed there.
+  // A notice says "paid" after a check has found the wrong amount: the attempt went back to `processing`, and stayed
+  // there.
   [
     card,
     { do: 'charge', which: 0, kind: 'less' },
@@ -42,7 +43,8 @@ const SEEN: Step[][] = [
     { do: 'ask', which: 0, source: 'check', fate: 'honest' },
     hear('honest'),
   ],
-  // A part of a transfer had gone back before it was seen, and a notice of another refund had all returns listed: it counted twice.
+  // A part of a transfer had gone back before it was seen, and a notice of another refund had all returns listed: it
+  // counted twice.
   [
     { do: 'start', channel: 'virtual-bank-account', fate: 'honest' },
     { do: 'transfer', which: 0, amount: PRICE, returned: 0 },

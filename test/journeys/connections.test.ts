@@ -78,7 +78,8 @@ test('a list that is too slow for the replica is not read from the primary as we
     await assert.rejects(database.reads.rows(slow), (error) => (error as Problem).code === 'unavailable')
     return (await runs()) - before - 1
   }
-  // A replica whose timeout comes late is taken for one that is down. A stall of this machine does that, but not each time.
+  // A replica whose timeout comes late is taken for one that is down. A stall of this machine does that, but not each
+  // time.
   await eventually(timesRead, (times) => times === 1)
 })
 

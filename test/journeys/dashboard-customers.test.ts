@@ -65,7 +65,10 @@ async function everyText(): Promise<[column: string, text: string][]> {
   return texts
 }
 
-/** Columns of the tables that grow which may hold personal data of a customer: an erasure rewrites them or deletes their rows. */
+/**
+ * Columns of the tables that grow which may hold personal data of a customer: an erasure rewrites them or deletes their
+ * rows.
+ */
 const PERSONAL = columnsOf({
   payments: 'user_id user_email user_phone_number user_name redirect_url webhook_url metadata idempotency_key',
   events: 'data body',

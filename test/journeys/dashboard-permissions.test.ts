@@ -76,7 +76,8 @@ for (const role of ROLES) {
       const mayDo = (PERMISSIONS as Record<string, readonly Role[]>)[route.access]?.includes(role)
       for (const mode of modesOf(route)) {
         const what = `${role} ${nameOf(route)} ${mode}`
-        // A body that is refused: permission is decided, and nothing changes. Without a body an unknown object is named.
+        // A body that is refused: permission is decided, and nothing changes. Without a body an unknown object is
+        // named.
         const path = pathOf(route, own.merchantId, mode, route.hasBody ? own : other)
         const mine = await send(browser, route, path, route.hasBody ? INVALID : undefined)
         if (mayDo) assert.ok(![401, 403].includes(mine.status) && mine.status < 500, `${what}: ${mine.status}`)

@@ -20,12 +20,18 @@ import { type Heard, startListener, startTrap, takes } from '../support/listener
 import { eventually, request } from '../support/paying.ts'
 import { addMerchant } from '../support/service.ts'
 
-/** What a webhook server or a crash must not do: endless answers, private addresses, lost results, old signatures, mixed order. */
+/**
+ * What a webhook server or a crash must not do: endless answers, private addresses, lost results, old signatures, mixed
+ * order.
+ */
 const service = await startDeliveringService()
 
 const { database } = service
 
-/** Endpoints that never finish their answer. The usual deadline of 15 s would make their tests slow; for the others a busy machine needs it. */
+/**
+ * Endpoints that never finish their answer. The usual deadline of 15 s would make their tests slow; for the others a
+ * busy machine needs it.
+ */
 const silent = new Set<string>()
 
 const engine = service.startEngine({ deadlineMs: 1_500, isHurried: (url) => silent.has(url) })

@@ -17,12 +17,17 @@ import {
 import { closedPort, type Heard, type Manner, startListener, takes } from '../support/listener.ts'
 import { eventually, request } from '../support/paying.ts'
 
-/** Endpoints of every behaviour, and the tries that their merchants see. Full queues are in deliveries-crowded.test.ts. */
+/**
+ * Endpoints of every behaviour, and the tries that their merchants see. Full queues are in deliveries-crowded.test.ts.
+ */
 const service = await startDeliveringService()
 
 const { database } = service
 
-/** Endpoints that never finish their answer. The usual deadline of 15 s would make their tests slow; for the others a busy machine needs it. */
+/**
+ * Endpoints that never finish their answer. The usual deadline of 15 s would make their tests slow; for the others a
+ * busy machine needs it.
+ */
 const silent = new Set<string>()
 
 const engine = service.startEngine({ deadlineMs: 1_500, isHurried: (url) => silent.has(url) })
@@ -36,7 +41,9 @@ function waitOf({ nextTryAt, tries }: SeenDelivery): number {
 
 const WAITS = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400]
 
-/** The wait is that after the last try. On a stalled machine it may be the second, although a test waited for the first. */
+/**
+ * The wait is that after the last try. On a stalled machine it may be the second, although a test waited for the first.
+ */
 function assertUsualWait(delivery: SeenDelivery, triesBefore = 0): void {
   assertAbout(waitOf(delivery), WAITS[delivery.tries.length - triesBefore - 1] ?? Number.NaN)
 }

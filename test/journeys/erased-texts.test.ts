@@ -41,7 +41,8 @@ test('an address that is in every text of every call is in no row of any table a
       ),
     (rows) => rows.length === 0,
   )
-  // The texts of a link are of the merchant, who changes them in the dashboard. What a customer writes on its page is erased.
+  // The texts of a link are of the merchant, who changes them in the dashboard. What a customer writes on its page is
+  // erased.
   const link = { title: 'Lesson', country: 'NG', amount: 5_000, currency: 'NGN', customField: 'Your address' }
   const { body: made } = await shop.call('POST', '/payments/v1/links', link)
   const customer = newVisitor()

@@ -249,7 +249,8 @@ test('a client that does not read is disconnected (backpressure)', async () => {
   app.get('/live', async (_, reply) => {
     await live.follow(id, reply)
     followed = live.streams()
-    reply.raw.write(Buffer.alloc(16 * 1024 * 1024)) // more than any socket between us holds: hours of messages, as it were
+    // more than any socket between us holds: hours of messages, as it were
+    reply.raw.write(Buffer.alloc(16 * 1024 * 1024))
     return reply
   })
   app.addHook('preClose', async () => live.stop())

@@ -51,7 +51,8 @@ test('amounts are formatted for their currency', async () => {
 })
 
 test('an unsupported language is not repeated on the page', async () => {
-  const fresh = await addMerchant(database, { name: 'Fresh Shop', provider: 'gateway' }) // nobody has opened a page of it
+  // nobody has opened a page of it
+  const fresh = await addMerchant(database, { name: 'Fresh Shop', provider: 'gateway' })
   const { data } = (await checkout(app, fresh)).body
   for (const query of ['?lang=undefined', '', `?lang=${"'".repeat(7_000)}`])
     assert.deepEqual((await open(pathOf(data.url) + query)).body.match(/[?&]lang=[^"&]*/g), null, query.slice(0, 20))

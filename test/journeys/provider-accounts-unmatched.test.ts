@@ -50,8 +50,8 @@ async function check(id: PaymentId): Promise<void> {
 }
 
 /**
- * Keys of one account at the provider were rotated because they leaked. Whoever has the old ones reports a transaction of a customer as
- * money of an order that we do not know. `match` and `close` are what a member would do with it then.
+ * Keys of one account at the provider were rotated because they leaked. Whoever has the old ones reports a transaction
+ * of a customer as money of an order that we do not know. `match` and `close` are what a member would do with it then.
  */
 async function leakedKey() {
   const { shop, first } = await twoAccounts()

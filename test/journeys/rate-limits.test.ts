@@ -24,7 +24,8 @@ test('a sandbox client may make 25 calls a second with bursts of 50; the next is
   const start = performance.now()
   const answers = await many(200, () => checkout(app, shop))
   const limited = answers.filter(({ status }) => status === 429)
-  const most = 51 + Math.ceil(((performance.now() - start) * 25) / 1_000) // the burst and 25 a second, however slow this machine is
+  // the burst and 25 a second, however slow this machine is
+  const most = 51 + Math.ceil(((performance.now() - start) * 25) / 1_000)
   assert.ok(limited.length >= 200 - most && limited.length <= 150, `${limited.length} of 200, at least ${200 - most}`)
   const first = limited[0] as Answer
   assertLimited(first)
@@ -147,7 +148,8 @@ test('a page is served ten times a second to one address, with bursts of twenty'
   const start = performance.now()
   const answers = await many(30, () => call(fresh.app, 'GET', new URL(data.url).pathname))
   const served = answers.filter(({ status }) => status === 200).length
-  const most = 21 + Math.ceil((performance.now() - start) / 100) // ten a second on top of the burst, however slow this machine is
+  // ten a second on top of the burst, however slow this machine is
+  const most = 21 + Math.ceil((performance.now() - start) / 100)
   assert.ok(served >= 20 && served <= most, `${served} of 30, at most ${most}`)
 })
 

@@ -35,7 +35,9 @@ const actsOf = (refundId: string) =>
   database.rows<{ act: string; subject: string }>(sql`
     select act, subject from audit_log where place >= 0 and subject like ${`${refundId}%`} order by id`)
 
-/** The account number is in no row as text, in no event and in no webhook; sealed only while the provider may need it. */
+/**
+ * The account number is in no row as text, in no event and in no webhook; sealed only while the provider may need it.
+ */
 async function assertForgotten(): Promise<void> {
   const kept = await database.rows(sql`select id from refunds where place >= 0 and sealed_account is not null`)
   assert.deepEqual(kept, [])

@@ -22,7 +22,10 @@ async function start() {
   return { id, attempt }
 }
 
-/** The customer pays at the provider, no notice arrives, and our own check asks. Twice, to see that the second changes nothing. */
+/**
+ * The customer pays at the provider, no notice arrives, and our own check asks. Twice, to see that the second changes
+ * nothing.
+ */
 async function payAndCheck({ attempt }: Awaited<ReturnType<typeof start>>, kind: ChargeKind) {
   adversary.charge(attempt.orderReference, kind)
   const state = await checkAttempt(parts(), attempt, { source: 'check' })

@@ -230,7 +230,9 @@ test('a refund of an unknown order is recorded once, also by two notices at once
   )
 })
 
-/** A payment by transfer whose order some notices do not name, so that its transfers are recorded as unmatched money. */
+/**
+ * A payment by transfer whose order some notices do not name, so that its transfers are recorded as unmatched money.
+ */
 async function byUnnamedTransfers() {
   const shop = await service.addShop()
   const scope = { place: shop.place, merchantId: shop.merchantId, mode: 'sandbox' as const }

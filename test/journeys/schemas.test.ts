@@ -4,7 +4,8 @@ import fastJsonStringify, { type AnySchema, type Options } from 'fast-json-strin
 import { schemaCompilers } from '../../src/http/server/schema-compilers.ts'
 import { startService } from '../support/service.ts'
 
-// A schema is compiled when the first request needs it, so a mistake in one does not stop the start. Here all of them are compiled.
+// A schema is compiled when the first request needs it, so a mistake in one does not stop the start. Here all of them
+// are compiled.
 
 const compiled = { validators: 0, serializers: 0 }
 const mistakes: string[] = []

@@ -113,7 +113,10 @@ test('an unknown outcome is checked at once, although many unused links of the s
   }
 })
 
-/** The silent shop's payment many times over, each with a check or a refund that has been due for longer than the healthy one. */
+/**
+ * The silent shop's payment many times over, each with a check or a refund that has been due for longer than the
+ * healthy one.
+ */
 async function copyPayment({ id, attempt }: Awaited<ReturnType<typeof start>>, question: (typeof QUESTION)[number]) {
   await database.rows(sql`
     with copies as materialized (select gen_random_uuid() as id, gen_random_uuid() as attempt, n from generate_series(1, ${SILENT}::int) as n),

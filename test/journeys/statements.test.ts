@@ -50,7 +50,8 @@ const isCommit = (text: string) => text === 'commit' || text.startsWith('insert 
 test(`a whole payment by initialize takes at most ${MOST_STATEMENTS} statements, five commits among them`, async (t) => {
   await payWhole() // fills the caches
   const payments: string[][] = []
-  // Caches that expire depend on the time. On a busy machine some payments have more of them, so the payment with the fewest counts.
+  // Caches that expire depend on the time. On a busy machine some payments have more of them, so the payment with the
+  // fewest counts.
   const fewest = () => payments.toSorted((a, b) => a.length - b.length)[0] ?? []
   while (payments.length < 5 || (payments.length < 30 && fewest().length > MOST_STATEMENTS))
     payments.push(await payWhole())

@@ -12,8 +12,9 @@ export const variableOf = (provider: string, setting: string) =>
   `LIVE_${provider}_${setting.replaceAll(/[A-Z]/g, (letter) => `_${letter}`)}`.toUpperCase()
 
 /**
- * The keys of a sandbox, from the environment. A value that does not match the sandbox pattern is neither used nor printed. `shared` are
- * keys that the provider publishes; they are used when the environment has none and the provider was chosen by name.
+ * The keys of a sandbox, from the environment. A value that does not match the sandbox pattern is neither used nor
+ * printed. `shared` are keys that the provider publishes; they are used when the environment has none and the provider
+ * was chosen by name.
  */
 export function readKeys(
   { capabilities, settings, baseURL }: Provider,

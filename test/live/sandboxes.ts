@@ -13,7 +13,9 @@ export interface Sandbox {
   wrongToken: string
   /** An unknown transaction, in the provider's format. */
   wrongTransaction: string
-  /** Allowed answers to a repeated start. `another link`: their links are not orders, so each request gets a new one. */
+  /**
+   * Allowed answers to a repeated start. `another link`: their links are not orders, so each request gets a new one.
+   */
   repeated: 'one order' | 'another link'
   /** `unknown` where their documents do not say how they refuse it. */
   refundOfNothing: RefundOutcome['kind'][]

@@ -1,6 +1,6 @@
 /**
- * What a new description takes away from, or demands of, clients that were written for the old one. /v1 changes by addition only, so
- * this list must be empty: a breaking change is a new path segment.
+ * What a new description takes away from, or demands of, clients that were written for the old one. /v1 changes by
+ * addition only, so this list must be empty: a breaking change is a new path segment.
  */
 type Json = { [key: string]: Json } & { required?: string[]; enum?: unknown[]; type?: string | string[] } & Json[]
 

@@ -108,8 +108,15 @@ function member(name: string, schema: Schema, isRequired: boolean): string {
   return `${comment(schema.description)}${name}${isRequired ? '' : '?'}: ${typeOf(schema)}`
 }
 
+/** Leaves room for the indentation of members in members. */
+const COMMENT_COLUMNS = 110
+
 function comment(text: string | undefined): string {
-  return text ? `/** ${text.replaceAll('*/', '* /')} */\n` : ''
+  if (!text) return ''
+  const plain = text.replaceAll('*/', '* /')
+  if (plain.length <= COMMENT_COLUMNS - 7) return `/** ${plain} */\n`
+  const lines = plain.replaceAll(new RegExp(`(?! )(.{1,${COMMENT_COLUMNS - 3}})( +|$)`, 'g'), ' * $1\n')
+  return `/**\n${lines} */\n`
 }
 
 function block(lines: string[]): string {

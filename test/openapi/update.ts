@@ -1,4 +1,5 @@
-// `npm run openapi`: writes docs/openapi.json and the types of the client library, unless that would be a breaking change.
+// `npm run openapi`: writes docs/openapi.json and the types of the client library, unless that would be a breaking
+// change.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeService } from '../../src/compose.ts'

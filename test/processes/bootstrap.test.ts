@@ -6,7 +6,10 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { after, test } from 'node:test'
 
-/** bin/bootstrap.mjs in a fresh clone: npm installs what each command needs, and takes away nothing that another one uses. */
+/**
+ * bin/bootstrap.mjs in a fresh clone: npm installs what each command needs, and takes away nothing that another one
+ * uses.
+ */
 const ROOT = join(import.meta.dirname, '../..')
 const { packages } = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8'))
 const production = Object.keys(packages[''].dependencies)

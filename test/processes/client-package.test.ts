@@ -35,7 +35,8 @@ async function run(command: string, args: string[], { cwd = folder, env = {} } =
   })
 }
 
-// As the guides say, in a folder without the .npmrc of the service, which forbids scripts. It also installs the tools of the checks below: publint, attw and an edge runtime.
+// As the guides say, in a folder without the .npmrc of the service, which forbids scripts. It also installs the tools
+// of the checks below: publint, attw and an edge runtime.
 await run('npm', ['pack', '--ignore-scripts=false', '--pack-destination', '.', CLIENT])
 const packed = join(folder, 'manilla-client-0.1.0.tgz')
 await writeFile(

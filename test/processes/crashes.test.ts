@@ -223,7 +223,8 @@ test('C1: two copies are killed with -9, again and again, while payments are sta
         reference,
         user: { email: 'ada@example.com' },
       })
-      if (!started) await new Promise((resolve) => setTimeout(resolve, 20)) // the port is closed while the process restarts
+      // the port is closed while the process restarts
+      if (!started) await new Promise((resolve) => setTimeout(resolve, 20))
       if (started?.status !== 200) continue
       const { accountNumber, reference: order } = started.body.data.data
       const paid = transfer
@@ -254,8 +255,8 @@ test('C1: two copies are killed with -9, again and again, while payments are sta
         left join attempts a on a.order_reference = g.reference left join payments p on p.id = a.payment_id
        where g.taken > 0 and (a.status is distinct from 'successful' or a.amount_received <> g.taken)`)
   assert.ok((await open()).length > 0, 'something is left to find')
-  // Two minutes pass: leases of dead processes end, and checks are due. The workers do the rest. On a slow machine a check may fail, and the
-  // next one is due some minutes later.
+  // Two minutes pass: leases of dead processes end, and checks are due. The workers do the rest. On a slow machine a
+  // check may fail, and the next one is due some minutes later.
   for (let times = 0; times < 5 && (await open()).length > 0; times++) {
     await passFor(records, 120)
     await eventually(open, (some) => some.length === 0).catch(() => {})

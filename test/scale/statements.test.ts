@@ -34,7 +34,9 @@ interface Checked extends SourceStatement {
   values?: unknown[]
 }
 
-/** The search for payments is put together from texts. No criterion but its source, so that every row it reads is shown. */
+/**
+ * The search for payments is put together from texts. No criterion but its source, so that every row it reads is shown.
+ */
 const searches = Object.entries(SEARCHES).map(
   ([source, text]): Checked => ({
     place: `src/payments/store/payment-search.ts, ${source}`,

@@ -87,7 +87,8 @@ test('events of one type are listed within 100 ms among a million, whether the t
     assert.ok(tookMs < 100, `${type}: ${tookMs} ms`)
     return found
   }
-  await listEvents(database, owner, { paymentId: undefined, type: 'attempt.failed', before: undefined, limit: 1 }) // connected
+  // connected
+  await listEvents(database, owner, { paymentId: undefined, type: 'attempt.failed', before: undefined, limit: 1 })
   assert.equal((await page('refund.failed')).length, 21)
   assert.equal((await page('refund.failed', '01900000-0000-7000-8000-00000000000b')).length, 10)
   assert.equal((await page('payment.successful')).length, 21)

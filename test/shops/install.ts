@@ -16,8 +16,8 @@ const { SHOPS_FOLDER } = process.env
 type ShopSystem = 'vendure' | 'medusa'
 
 /**
- * A shop from npm in a temporary folder, with our plug-in as a merchant gets it: packed. The plug-in is built against the types of that
- * shop. No install script of any package runs.
+ * A shop from npm in a temporary folder, with our plug-in as a merchant gets it: packed. The plug-in is built against
+ * the types of that shop. No install script of any package runs.
  */
 export async function installShop(name: ShopSystem): Promise<string> {
   const folder = await openFolder(name)

@@ -13,7 +13,10 @@ export async function credentialOf(plugin: string, { parts }: PayingService, { m
   return { CLIENT_ID: clientId, CLIENT_SECRET: clientSecret }
 }
 
-/** Opens the payment page, is declined, pays with another card, and waits for the result. The customer returns by the page's countdown. */
+/**
+ * Opens the payment page, is declined, pays with another card, and waits for the result. The customer returns by the
+ * page's countdown.
+ */
 export async function declineThenPay(page: Page, url: string): Promise<void> {
   await page.goto(url)
   await page.getByRole('button', { name: 'Pay ₦12,500.00' }).click()

@@ -43,8 +43,8 @@ interface Entry {
 const SIGNATURE = 'from the adversary'
 
 /**
- * A provider inside the test's process, with its own ledger. Each call is answered with the fault that the test chose. All answers
- * are recorded, so that our decisions can be compared with the evidence.
+ * A provider inside the test's process, with its own ledger. Each call is answered with the fault that the test chose.
+ * All answers are recorded, so that our decisions can be compared with the evidence.
  */
 export class Adversary {
   readonly name = 'adversary'

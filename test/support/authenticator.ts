@@ -6,8 +6,8 @@ export interface Authenticator {
   /** `navigator.credentials.create()` on a page of this origin. */
   create(options: { challenge: string; rp: { id?: string } }, origin: string): RegistrationResponseJSON
   /**
-   * `navigator.credentials.get()`. `isVerified: false`: the user was present and gave neither PIN nor fingerprint. `counter`: of the
-   * signatures; 0 in every synced passkey.
+   * `navigator.credentials.get()`. `isVerified: false`: the user was present and gave neither PIN nor fingerprint.
+   * `counter`: of the signatures; 0 in every synced passkey.
    */
   get(
     options: { challenge: string; rpId?: string },

@@ -1,6 +1,9 @@
 import type pg from 'pg'
 
-/** Tables as large as those of a service that has been used for years, made by PostgreSQL itself. Row n of each table has the same id. */
+/**
+ * Tables as large as those of a service that has been used for years, made by PostgreSQL itself. Row n of each table
+ * has the same id.
+ */
 export const ROWS = 1_000_000
 const SMALL_ROWS = 100
 /** Of the merchant that has all rows. */
@@ -38,7 +41,10 @@ export function uuidOfRow(row: number): string {
 const UUID = `('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid`
 const ahead = (what: string) => `now() + (n - 100) * interval '1 second'${what}`
 
-/** What a column holds in row n, where its type alone would not be like real data. Keyed by column, or by table and column. */
+/**
+ * What a column holds in row n, where its type alone would not be like real data. Keyed by column, or by table and
+ * column.
+ */
 const VALUES: Record<string, string> = {
   place: String(PLACE),
   merchant_id: `'${MERCHANT}'::uuid`,

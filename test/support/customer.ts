@@ -15,7 +15,10 @@ export const SILENT = '4000 0000 0000 0119' // charged, but the provider does no
 
 const THANKS = '<h1>Thank you</h1>'
 
-/** The merchant's own site, on another origin than ours: where customers end up. `/around?…` puts a frame around an address. */
+/**
+ * The merchant's own site, on another origin than ours: where customers end up. `/around?…` puts a frame around an
+ * address.
+ */
 export async function openMerchantSite(): Promise<string> {
   const server = createServer(({ url = '' }, response) => {
     const framed = url.split('/around?')[1]

@@ -10,9 +10,9 @@ import { newPaymentState } from './payment-state.ts'
 export interface CuttingProxy {
   url: string
   /**
-   * Breaks the next connection that sends a commit, after `letPass` others. `committed`: PostgreSQL has committed and its answer is
-   * lost. `not committed`: the commit does not arrive. `at: 'change'`: only commits of transactions that write a payment count; with `payment`, of
-   * that one: checks of others may be due at the same time.
+   * Breaks the next connection that sends a commit, after `letPass` others. `committed`: PostgreSQL has committed and
+   * its answer is lost. `not committed`: the commit does not arrive. `at: 'change'`: only commits of transactions that
+   * write a payment count; with `payment`, of that one: checks of others may be due at the same time.
    */
   cut(
     what: 'committed' | 'not committed',
@@ -77,7 +77,8 @@ export async function startCuttingProxy(databaseUrl: string): Promise<CuttingPro
       upstream.write(chunk)
     })
     upstream.on('data', (chunk) => {
-      // The answers are dropped, and with the one to the commit the connection: the commit is on disk, and the client does not know.
+      // The answers are dropped, and with the one to the commit the connection: the commit is on disk, and the client
+      // does not know.
       if (!isCut) client.write(chunk)
       else if (chunk.includes(COMMITTED)) end()
     })

@@ -98,8 +98,8 @@ export function triedTimes(shop: Shop, eventId: string, count: number): Promise<
 }
 
 /**
- * Makes the next try due now. One that is due already may be in flight: with another time it would count as a redelivery. Returns how
- * many tries are recorded.
+ * Makes the next try due now. One that is due already may be in flight: with another time it would count as a
+ * redelivery. Returns how many tries are recorded.
  */
 export async function makeDue(database: Database, eventId: EventId): Promise<number> {
   const rows = await database.rows<{ destination: string; tries: number }>(sql`

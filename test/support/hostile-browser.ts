@@ -49,7 +49,10 @@ export interface Copied {
   attempt: AttemptId
 }
 
-/** A copy of a payment for each text, with that text wherever a row can hold it: also where the door would not have let it in. */
+/**
+ * A copy of a payment for each text, with that text wherever a row can hold it: also where the door would not have let
+ * it in.
+ */
 export async function copiesWith(
   database: Database,
   shop: Shop,

@@ -91,7 +91,9 @@ export const takes = {
     return (_, response) => response.writeHead(status, headers).end(body)
   },
 
-  /** Fails, and wants the next try in an hour. So it comes when a test makes it due, however long the machine stalls. */
+  /**
+   * Fails, and wants the next try in an hour. So it comes when a test makes it due, however long the machine stalls.
+   */
   notNow: ((_, response) => response.writeHead(503, { 'retry-after': '3600' }).end()) as Manner,
 
   after(ms: number): Manner {

@@ -1,9 +1,10 @@
 import type { TestEvent } from 'node:test/reporters'
 
 /**
- * A reporter for Node's test runner: the path of each test file that passed, one a line. With a process for each file, the runner reports file by
- * file, each with a summary at its end. A hook that fails is not part of the summary's `success`. A file that cannot be loaded, and one whose
- * report is lost, has no summary. With one process for all files there is only a summary of all.
+ * A reporter for Node's test runner: the path of each test file that passed, one a line. With a process for each file,
+ * the runner reports file by file, each with a summary at its end. A hook that fails is not part of the summary's
+ * `success`. A file that cannot be loaded, and one whose report is lost, has no summary. With one process for all files
+ * there is only a summary of all.
  */
 export default async function* passedFiles(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const passed = new Set<string>()

@@ -72,7 +72,10 @@ interface Changes {
   worker?: boolean
   /** Replaces the registry of providers. */
   providers?: readonly Provider[]
-  /** Default: provider calls have a minute, because the 5 s of the sandbox provider are too short for a machine that stalls. */
+  /**
+   * Default: provider calls have a minute, because the 5 s of the sandbox provider are too short for a machine that
+   * stalls.
+   */
   providerHttp?: NonNullable<Parameters<typeof providerClients>[0]['http']>
   /** The clock of provider health. */
   healthNow?: () => number

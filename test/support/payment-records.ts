@@ -86,7 +86,10 @@ export async function letPass(database: Database, payment: { id: string }, secon
       from make_interval(secs => ${seconds}) as past where payment_id = ${id}`)
 }
 
-/** Expires the stored instructions of every attempt; they can still be paid at the provider. The next initialize starts another attempt. */
+/**
+ * Expires the stored instructions of every attempt; they can still be paid at the provider. The next initialize starts
+ * another attempt.
+ */
 export async function closeInstructions(database: Database, reference: string): Promise<void> {
   await database.rows(sql`
     update attempts a set instructions_expire_at = now() - interval '1 second'
@@ -229,7 +232,10 @@ async function watchOf(database: Database, attempt: Json): Promise<{ next: numbe
   return row ?? assert.fail()
 }
 
-/** The next check of the first attempt is due: so much time passes, and the clock does its work. Returns the seconds since it is watched. */
+/**
+ * The next check of the first attempt is due: so much time passes, and the clock does its work. Returns the seconds
+ * since it is watched.
+ */
 export async function nextCheck(through: PaymentDeps, payment: Json): Promise<number | null> {
   const { next, now } = await watchOf(through.database, payment.attempts[0])
   if (next === null) return null

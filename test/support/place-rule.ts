@@ -24,9 +24,9 @@ const CONSTANT = '(?:\\$\\d+|\\d+)(?:::\\w+)?'
 /**
  * How a statement breaks the rules of docs/decisions/0014-place.md; empty if it keeps them.
  *
- * Each reference to a table that grows compares its place with a parameter or a constant, in its own block. To be equal to the place of another
- * table is not enough: a distributed engine would ask every shard. A search, and the deletion of old rows, may compare it with a range; what is
- * inserted, updated or locked is of one place.
+ * Each reference to a table that grows compares its place with a parameter or a constant, in its own block. To be equal
+ * to the place of another table is not enough: a distributed engine would ask every shard. A search, and the deletion
+ * of old rows, may compare it with a range; what is inserted, updated or locked is of one place.
  */
 export function placeFaults(statement: string, growing: ReadonlySet<string>): string[] {
   const text = statement
@@ -62,8 +62,9 @@ function isInsertAtOnePlace(text: string, table: string): boolean {
 }
 
 /**
- * What a distributed engine refuses to compute where rows are written or returned, because each machine would have a value of its own: times, random
- * values, and all that may hide one. Operations pass the time, and a conflict uses `excluded`.
+ * What a distributed engine refuses to compute where rows are written or returned, because each machine would have a
+ * value of its own: times, random values, and all that may hide one. Operations pass the time, and a conflict uses
+ * `excluded`.
  */
 function notConstant(block: string): string[] {
   const clauses = [

@@ -10,7 +10,10 @@ import { eventually } from './paying.ts'
 import type { At, ProviderWorld } from './provider-world.ts'
 import { newVisitor, SHOP, type Visitor } from './visitor.ts'
 
-/** The same tests with every provider. Each has its own shop, so they run in parallel; the tests of one provider run in sequence. */
+/**
+ * The same tests with every provider. Each has its own shop, so they run in parallel; the tests of one provider run in
+ * sequence.
+ */
 export async function withEach(
   world: ProviderWorld,
   what: string,
@@ -49,7 +52,10 @@ export function assertBackAtShop({ baseUrl }: ProviderWorld, customer: Visitor, 
   assert.equal(status, 302)
 }
 
-/** A customer pays on the provider's page with a card that can be saved; a notice reports it. `save`: the consent on our page. */
+/**
+ * A customer pays on the provider's page with a card that can be saved; a notice reports it. `save`: the consent on our
+ * page.
+ */
 export async function payByCard(
   place: At,
   changes: Record<string, unknown> = {},

@@ -50,8 +50,8 @@ export interface At<Fake extends FakeProvider = FakeProvider> {
   /** Our reference of the last attempt at the provider. */
   orderOf(reference: string): Promise<string>
   /**
-   * A return asks the provider at most once in 3 seconds per payment. Customers need longer than that; with this, a test
-   * does not wait.
+   * A return asks the provider at most once in 3 seconds per payment. Customers need longer than that; with this, a
+   * test does not wait.
    */
   forgetLastQuestion(reference: string): Promise<void>
   /** Of the user id, or of the e-mail address when there is none. */

@@ -266,7 +266,9 @@ export class Scene {
     }
   }
 
-  /** No notice comes any more, and the provider answers as it should. Only what the schedule still watches is asked for. */
+  /**
+   * No notice comes any more, and the provider answers as it should. Only what the schedule still watches is asked for.
+   */
   async settleDown(id: PaymentId): Promise<void> {
     this.adversary.speakUp()
     for (let round = 0; round < 2; round++) {

@@ -70,7 +70,9 @@ export function becomes(shop: Shop, { id }: Json, isSo: (payment: Json) => boole
 
 export const isPaid = ({ status }: Json) => status === 'successful'
 
-/** A whole payment by card, until the payment or its attempt has the status `ends`. With `saveCard` the card is saved. */
+/**
+ * A whole payment by card, until the payment or its attempt has the status `ends`. With `saveCard` the card is saved.
+ */
 export async function payByCard(
   shop: Shop,
   changes: Record<string, unknown> = {},

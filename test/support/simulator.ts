@@ -77,7 +77,10 @@ export interface Answer {
   body: Json
 }
 
-/** The sandbox provider on its own port and database, with a receiver of its notices. `worker`: delayed notices are sent on time. */
+/**
+ * The sandbox provider on its own port and database, with a receiver of its notices. `worker`: delayed notices are sent
+ * on time.
+ */
 export async function startSimulator({ worker = true } = {}) {
   const { database } = await createDatabase()
   const sink = await openSink()

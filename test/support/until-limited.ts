@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 
 /**
- * Asks until it is refused, after the burst was used up. Tokens come back at a steady rate, so a machine that stalls is allowed more: one for
- * each `everyMs` since `startMs`, when the burst began.
+ * Asks until it is refused, after the burst was used up. Tokens come back at a steady rate, so a machine that stalls is
+ * allowed more: one for each `everyMs` since `startMs`, when the burst began.
  */
 export async function untilLimited<Answer extends { status: number }>(
   ask: () => Promise<Answer>,

@@ -6,7 +6,9 @@ const TOGETHER_MS = 500
 /** The endpoints whose answers a change of a payment can change. */
 const CHANGED = ['/payments', '/refunds', '/deliveries', '/customers', '/overview']
 
-/** Reads again what the screen shows when a payment changes: one event stream per tab. The browser reconnects by itself. */
+/**
+ * Reads again what the screen shows when a payment changes: one event stream per tab. The browser reconnects by itself.
+ */
 export function useLiveUpdates(merchant: CurrentMerchant | undefined): void {
   const base = merchant?.api('')
   useEffect(() => {

@@ -1,8 +1,9 @@
 import type { PaymentRow } from '../../src/http/dashboard/rows-contract.ts'
 
 /**
- * Answers about payments. Rows of lists have the types of their schemas. The schemas of the others import half of the server, which this
- * program cannot compile, so they are written again here; test/dashboard-answers.ts checks that the server's answers are of these types.
+ * Answers about payments. Rows of lists have the types of their schemas. The schemas of the others import half of the
+ * server, which this program cannot compile, so they are written again here; test/dashboard-answers.ts checks that the
+ * server's answers are of these types.
  */
 export type { Delivery, PaymentRow } from '../../src/http/dashboard/rows-contract.ts'
 

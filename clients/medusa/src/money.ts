@@ -2,7 +2,10 @@ import type { Payment } from '@manilla/client'
 import type { BigNumberInput } from '@medusajs/framework/types'
 import { BigNumber, MathBN } from '@medusajs/framework/utils'
 
-/** Medusa counts in whole units with decimals of any length, Manilla in the lowest denomination: 125.5 NGN is 12550. Decimal arithmetic. */
+/**
+ * Medusa counts in whole units with decimals of any length, Manilla in the lowest denomination: 125.5 NGN is 12550.
+ * Decimal arithmetic.
+ */
 export function toLowestDenomination(amount: BigNumberInput, currency: string): number {
   return MathBN.mult(amount, unitOf(currency)).integerValue().toNumber()
 }
@@ -17,8 +20,8 @@ function unitOf(currency: string): number {
 }
 
 /**
- * What is left of the amount of a successful payment, without what was refunded or is about to be. An excess of the customer, and surplus,
- * may go back without that.
+ * What is left of the amount of a successful payment, without what was refunded or is about to be. An excess of the
+ * customer, and surplus, may go back without that.
  */
 export function amountLeft({ amount, amountCharged, amountPaid, amountRefunded, refunds }: Payment): number {
   const excess = amountPaid - (amountCharged ?? amount)

@@ -54,7 +54,9 @@ interface SessionData extends Record<string, unknown> {
 const REQUIRED = ['baseUrl', 'clientId', 'clientSecret', 'webhookSecret', 'webhookUrl', 'returnUrl', 'country'] as const
 /** Of one session. A new one is needed only after a cancelled or expired checkout, or another amount. */
 const MAX_CHECKOUTS = 50
-/** Medusa has answered the webhook before it checks the signature, and a queue may be behind. A replay changes nothing. */
+/**
+ * Medusa has answered the webhook before it checks the signature, and a queue may be behind. A replay changes nothing.
+ */
 const WEBHOOK_TOLERANCE_SECONDS = 3_600
 const ANSWERED_MS = 60_000
 const STATUSES = {
@@ -141,8 +143,8 @@ export class ManillaProvider extends AbstractPaymentProvider<ManillaOptions> {
   }
 
   /**
-   * Medusa forgets a refund whose answer was lost, and asks again with another key. Ours counts the refunds that Medusa has recorded, and
-   * those that failed, so that the second request is the first one again.
+   * Medusa forgets a refund whose answer was lost, and asks again with another key. Ours counts the refunds that Medusa
+   * has recorded, and those that failed, so that the second request is the first one again.
    */
   async refundPayment({ amount, data }: RefundPaymentInput): Promise<RefundPaymentOutput> {
     const session = data as SessionData
@@ -222,7 +224,8 @@ export class ManillaProvider extends AbstractPaymentProvider<ManillaOptions> {
     } catch (error) {
       if (!(error instanceof ManillaApiError)) throw error
       if (['payment_cancelled', 'payment_expired', 'not_found'].includes(error.code)) return
-      // Medusa refunds a payment whose order it cannot place, and deletes its session, which must not pay another order.
+      // Medusa refunds a payment whose order it cannot place, and deletes its session, which must not pay another
+      // order.
       const isPaid = error.is('payment_already_completed')
       if (isPaid && amountLeft(await this.manilla.payments.retrieve(reference)) === 0) return
       throw refused(`${reference} cannot be cancelled: ${error.detail}`)

@@ -7,20 +7,30 @@ export interface CheckoutRequest {
   user: {
     /** E-mail address of the customer. Stored as given, compared case-insensitively. */
     email: string
-    /** Your own id of a customer who is signed in with you: 1 to 64 characters of `A-Z a-z 0-9 _ . : @ -`. Saved cards belong to it. The payment page offers saved cards only for a payment that has it. Never take it from user input. */
+    /**
+     * Your own id of a customer who is signed in with you: 1 to 64 characters of `A-Z a-z 0-9 _ . : @ -`. Saved
+     * cards belong to it. The payment page offers saved cards only for a payment that has it. Never take it from
+     * user input.
+     */
     id?: string | null
     /** Phone number of the customer. */
     phoneNumber?: string | null
     /** Name of the customer. */
     name?: string | null
   }
-  /** Your own reference, unique for each payment: 1 to 100 printable ASCII characters without spaces. Absent: Manilla generates one. */
+  /**
+   * Your own reference, unique for each payment: 1 to 100 printable ASCII characters without spaces. Absent:
+   * Manilla generates one.
+   */
   reference?: string | null
   /** ISO 4217, any case. Absent, null or empty: NGN. */
   currency?: string | null
   /** Country that the payment is processed for: ISO 3166-1 alpha-2, alpha-3 or English short name, any case. */
   country: string
-  /** The customer returns here after the payment, with `status` and `reference` as query parameters. In live mode https only. */
+  /**
+   * The customer returns here after the payment, with `status` and `reference` as query parameters. In live
+   * mode https only.
+   */
   redirectURL?: string | null
   /** The customer pays the provider’s fee on top of the amount. */
   customerBearsCharge?: boolean | null
@@ -66,21 +76,33 @@ export interface LinkRequest {
   collectName?: boolean | null
   /** The page asks for the customer’s phone number. */
   collectPhoneNumber?: boolean | null
-  /** The label of one more field. The answer, at most 200 characters, is `metadata` of the payment, under this name. */
+  /**
+   * The label of one more field. The answer, at most 200 characters, is `metadata` of the payment, under this
+   * name.
+   */
   customField?: string | null
-  /** The link is `used_up` after this many successful payments. A payment that was begun before can still be paid. Absent: any number. */
+  /**
+   * The link is `used_up` after this many successful payments. A payment that was begun before can still be
+   * paid. Absent: any number.
+   */
   maxPayments?: number | null
   /** An inactive link takes no payments. */
   active?: boolean | null
   /** Seconds from now until the link expires. Absent: it does not expire. */
   expiresIn?: number | null
-  /** The customer returns here after the payment, with `status` and `reference` as query parameters. In live mode https only. */
+  /**
+   * The customer returns here after the payment, with `status` and `reference` as query parameters. In live
+   * mode https only.
+   */
   redirectURL?: string | null
   /** A flat object of strings. It is returned with the payment and in webhooks. */
   metadata?: Record<string, string> | null
 }
 
-/** An absent field stays. `null` removes `description`, `amount`, `minAmount`, `maxAmount`, `customField`, `maxPayments`, the expiry (`expiresIn`) and `redirectURL`. Currency and country cannot be changed. */
+/**
+ * An absent field stays. `null` removes `description`, `amount`, `minAmount`, `maxAmount`, `customField`,
+ * `maxPayments`, the expiry (`expiresIn`) and `redirectURL`. Currency and country cannot be changed.
+ */
 export interface LinkChanges {
   /** What the customer pays for. The page shows it as its heading. */
   title?: string | null
@@ -98,15 +120,24 @@ export interface LinkChanges {
   collectName?: boolean | null
   /** The page asks for the customer’s phone number. */
   collectPhoneNumber?: boolean | null
-  /** The label of one more field. The answer, at most 200 characters, is `metadata` of the payment, under this name. */
+  /**
+   * The label of one more field. The answer, at most 200 characters, is `metadata` of the payment, under this
+   * name.
+   */
   customField?: string | null
-  /** The link is `used_up` after this many successful payments. A payment that was begun before can still be paid. Absent: any number. */
+  /**
+   * The link is `used_up` after this many successful payments. A payment that was begun before can still be
+   * paid. Absent: any number.
+   */
   maxPayments?: number | null
   /** An inactive link takes no payments. */
   active?: boolean | null
   /** Seconds from now until the link expires. Absent: it does not expire. */
   expiresIn?: number | null
-  /** The customer returns here after the payment, with `status` and `reference` as query parameters. In live mode https only. */
+  /**
+   * The customer returns here after the payment, with `status` and `reference` as query parameters. In live
+   * mode https only.
+   */
   redirectURL?: string | null
   /** A flat object of strings. It is returned with the payment and in webhooks. */
   metadata?: Record<string, string> | null
@@ -117,7 +148,10 @@ export interface Link {
   /** The page of the link, for customers. */
   url: string
   mode: 'sandbox' | 'live'
-  /** `active`: it can be paid. `inactive`: switched off. `expired`: its time is over. `used_up`: paid `maxPayments` times. */
+  /**
+   * `active`: it can be paid. `inactive`: switched off. `expired`: its time is over. `used_up`: paid
+   * `maxPayments` times.
+   */
   status: 'active' | 'inactive' | 'expired' | 'used_up'
   title: string
   description: string | null
@@ -149,16 +183,26 @@ export interface InitializeRequest {
   user: {
     /** E-mail address of the customer. Stored as given, compared case-insensitively. */
     email: string
-    /** Your own id of a customer who is signed in with you: 1 to 64 characters of `A-Z a-z 0-9 _ . : @ -`. Saved cards belong to it. The payment page offers saved cards only for a payment that has it. Never take it from user input. */
+    /**
+     * Your own id of a customer who is signed in with you: 1 to 64 characters of `A-Z a-z 0-9 _ . : @ -`. Saved
+     * cards belong to it. The payment page offers saved cards only for a payment that has it. Never take it from
+     * user input.
+     */
     id?: string | null
     /** Phone number of the customer. */
     phoneNumber?: string | null
     /** Name of the customer. */
     name?: string | null
   }
-  /** Your own reference, unique for each payment: 1 to 100 printable ASCII characters without spaces. Absent: Manilla generates one. */
+  /**
+   * Your own reference, unique for each payment: 1 to 100 printable ASCII characters without spaces. Absent:
+   * Manilla generates one.
+   */
   reference?: string | null
-  /** The customer returns here after the payment, with `status` and `reference` as query parameters. In live mode https only. */
+  /**
+   * The customer returns here after the payment, with `status` and `reference` as query parameters. In live
+   * mode https only.
+   */
   redirectURL?: string | null
   /** Receives the events of this payment. In live mode https only. */
   webhook?: string | null
@@ -182,7 +226,11 @@ export interface Initialized {
   /** Reference of the attempt. The widget accepts it. */
   reference: string
   amount: number
-  /** card: `message`, `link`, `reference`, `publicKey` (null while a saved card waits for a PIN or code). virtual-bank-account: `message`, `accountName`, `accountNumber`, `bankName`, `expiresAt`, `amountToTransfer`. */
+  /**
+   * card: `message`, `link`, `reference`, `publicKey` (null while a saved card waits for a PIN or code).
+   * virtual-bank-account: `message`, `accountName`, `accountNumber`, `bankName`, `expiresAt`,
+   * `amountToTransfer`.
+   */
   data: Record<string, unknown>
 }
 
@@ -194,7 +242,13 @@ export interface Attempt {
   number: number
   provider: string
   channel: 'card' | 'virtual-bank-account'
-  /** `pending`: the customer has a link or an account number and has not paid yet. `processing`: the provider is working on it or did not answer, so the outcome is not known yet. `successful`: it paid the payment. `failed`: see `failure`; the customer can try again. `abandoned`: the payment ended in another way first. `surplus`: it was paid after the payment had already been paid; the money is refunded, or `needsReview` says why not. */
+  /**
+   * `pending`: the customer has a link or an account number and has not paid yet. `processing`: the provider is
+   * working on it or did not answer, so the outcome is not known yet. `successful`: it paid the payment.
+   * `failed`: see `failure`; the customer can try again. `abandoned`: the payment ended in another way first.
+   * `surplus`: it was paid after the payment had already been paid; the money is refunded, or `needsReview`
+   * says why not.
+   */
   status: 'pending' | 'processing' | 'successful' | 'failed' | 'abandoned' | 'surplus'
   /** The amount that the customer pays. */
   amountCharged: number
@@ -222,7 +276,10 @@ export interface Payment {
   id: string
   reference: string
   mode: 'sandbox' | 'live'
-  /** `pending`: not paid yet; a failed attempt leaves it `pending`. `successful`: paid. `cancelled`, `expired`: ended unpaid; money that arrives later still makes it `successful`, with `late: true`. */
+  /**
+   * `pending`: not paid yet; a failed attempt leaves it `pending`. `successful`: paid. `cancelled`, `expired`:
+   * ended unpaid; money that arrives later still makes it `successful`, with `late: true`.
+   */
   status: 'pending' | 'successful' | 'cancelled' | 'expired'
   /** The money arrived after the payment was cancelled or had expired. */
   late: boolean
@@ -280,7 +337,10 @@ export interface RefundRequest {
   destinationAccountNumber?: string | null
   /** The code of the customer’s bank: see `GET /payments/{reference}/refund-account`. */
   destinationAccountBankCode?: string | null
-  /** Without an Idempotency-Key, the same amount of the same payment within a minute is rejected as `duplicate_refund`. `true` allows it. `false` rejects it also with a key. */
+  /**
+   * Without an Idempotency-Key, the same amount of the same payment within a minute is rejected as
+   * `duplicate_refund`. `true` allows it. `false` rejects it also with a key.
+   */
   allowDuplicate?: boolean | null
 }
 
@@ -297,12 +357,20 @@ export interface Refund {
   payment: string
   amount: number
   currency: string
-  /** `merchant`: requested through this API. `surplus`: made by Manilla, because the payment had already been paid. `provider`: made at the provider, for example in its dashboard, or by hand. `chargeback`: taken by the customer’s bank after a lost dispute. */
+  /**
+   * `merchant`: requested through this API. `surplus`: made by Manilla, because the payment had already been
+   * paid. `provider`: made at the provider, for example in its dashboard, or by hand. `chargeback`: taken by
+   * the customer’s bank after a lost dispute.
+   */
   kind: 'merchant' | 'surplus' | 'provider' | 'chargeback'
   status: 'pending' | 'successful' | 'failed'
   reason: string | null
   failure: string | null
-  /** Why a person must check this refund. `refund_unfinished: …`: the provider has not finished it in time (3 days, longer for some providers). `refund_needs_account: …`: the provider waits for the customer’s bank account, see `POST /refunds/{id}/retry`. */
+  /**
+   * Why a person must check this refund. `refund_unfinished: …`: the provider has not finished it in time (3
+   * days, longer for some providers). `refund_needs_account: …`: the provider waits for the customer’s bank
+   * account, see `POST /refunds/{id}/retry`.
+   */
   needsReview: string | null
   createdAt: string
   resolvedAt: string | null
@@ -317,7 +385,10 @@ export interface Dispute {
   /** The disputed amount, in the lowest denomination. */
   amount: number
   currency: string
-  /** `open`: not decided yet. `won`: the money stays with you. `lost`: the money went back to the customer and is part of the payment’s `amountRefunded`. */
+  /**
+   * `open`: not decided yet. `won`: the money stays with you. `lost`: the money went back to the customer and
+   * is part of the payment’s `amountRefunded`.
+   */
   status: 'open' | 'won' | 'lost'
   /** The reason, as the provider gives it. */
   reason: string | null
@@ -353,17 +424,30 @@ export interface QuoteRequest {
 }
 
 export interface IntegrationRequest {
-  /** Keys and ids from the provider’s dashboard. Secrets are stored encrypted and never shown again. Settings that you leave out stay unchanged; an empty string removes an optional one. With another `baseURL` every secret must be sent again. */
+  /**
+   * Keys and ids from the provider’s dashboard. Secrets are stored encrypted and never shown again. Settings
+   * that you leave out stay unchanged; an empty string removes an optional one. With another `baseURL` every
+   * secret must be sent again.
+   */
   settings?: Record<string, string | null> | null
-  /** Another base URL for the provider’s API. Absent or null: unchanged. Empty: the provider’s default. In live mode https only. */
+  /**
+   * Another base URL for the provider’s API. Absent or null: unchanged. Empty: the provider’s default. In live
+   * mode https only.
+   */
   baseURL?: string | null
   /** The channels to use it for. Absent or null: unchanged (a new integration uses all). Empty: all. */
   channels?: string[] | null
-  /** The countries to use it in: alpha-2, alpha-3 or English name. Absent or null: unchanged (a new integration uses all). Empty: all. */
+  /**
+   * The countries to use it in: alpha-2, alpha-3 or English name. Absent or null: unchanged (a new integration
+   * uses all). Empty: all.
+   */
   countries?: string[] | null
   /** The currencies to use it for. Absent or null: unchanged (a new integration uses all). Empty: all. */
   currencies?: string[] | null
-  /** The integration with the lowest number is used first. Absent or null: unchanged (a new integration has 100). */
+  /**
+   * The integration with the lowest number is used first. Absent or null: unchanged (a new integration has
+   * 100).
+   */
   priority?: number | null
 }
 
@@ -510,7 +594,10 @@ export interface Operations {
   }
   listPayments: {
     query: {
-      /** Reference, id, e-mail address, account number, reference or transaction at the provider, short code, decline code, or last four digits of a saved card. */
+      /**
+       * Reference, id, e-mail address, account number, reference or transaction at the provider, short code,
+       * decline code, or last four digits of a saved card.
+       */
       q?: string
       status?: 'pending' | 'successful' | 'cancelled' | 'expired'
       /** E-mail address of the customer, any case. */
@@ -561,7 +648,10 @@ export interface Operations {
   }
   getRefundAccount: {
     query: {
-      /** The `att_` id of an attempt of this payment, to return surplus or other money that did not pay it. Default: the attempt that paid. */
+      /**
+       * The `att_` id of an attempt of this payment, to return surplus or other money that did not pay it. Default:
+       * the attempt that paid.
+       */
       attempt?: string
     }
     answer: {
@@ -788,7 +878,10 @@ export interface Operations {
   }
   exportPayments: {
     query: {
-      /** Reference, id, e-mail address, account number, reference or transaction at the provider, short code, decline code, or last four digits of a saved card. */
+      /**
+       * Reference, id, e-mail address, account number, reference or transaction at the provider, short code,
+       * decline code, or last four digits of a saved card.
+       */
       q?: string
       status?: 'pending' | 'successful' | 'cancelled' | 'expired'
       /** Of any attempt. */
@@ -808,7 +901,11 @@ export interface Operations {
       late?: 'true'
       /** A person must check them. */
       needsReview?: 'true'
-      /** Names with commas, in the order of the file. Absent: all, which are id, reference, status, late, needsReview, amount, amountPaid, amountRefunded, fee, currency, country, email, name, phoneNumber, userId, attempts, lastStatus, lastProvider, lastChannel, lastFailure, metadata, createdAt, expiresAt, completedAt. */
+      /**
+       * Names with commas, in the order of the file. Absent: all, which are id, reference, status, late,
+       * needsReview, amount, amountPaid, amountRefunded, fee, currency, country, email, name, phoneNumber, userId,
+       * attempts, lastStatus, lastProvider, lastChannel, lastFailure, metadata, createdAt, expiresAt, completedAt.
+       */
       columns?: string
       /** Begin with a byte order mark: Excel needs it to read UTF-8. */
       bom?: 'true'
@@ -818,7 +915,10 @@ export interface Operations {
   exportRefunds: {
     query: {
       status?: 'pending' | 'successful' | 'failed'
-      /** Names with commas, in the order of the file. Absent: all, which are id, payment, paymentReference, status, kind, amount, currency, email, provider, reason, failure, needsReview, createdAt, resolvedAt. */
+      /**
+       * Names with commas, in the order of the file. Absent: all, which are id, payment, paymentReference, status,
+       * kind, amount, currency, email, provider, reason, failure, needsReview, createdAt, resolvedAt.
+       */
       columns?: string
       /** Begin with a byte order mark: Excel needs it to read UTF-8. */
       bom?: 'true'
@@ -827,7 +927,10 @@ export interface Operations {
   }
   exportTransfers: {
     query: {
-      /** Names with commas, in the order of the file. Absent: all, which are id, kind, amount, currency, provider, transactionId, payment, paymentReference, paymentStatus, email, due, received, failure, at. */
+      /**
+       * Names with commas, in the order of the file. Absent: all, which are id, kind, amount, currency, provider,
+       * transactionId, payment, paymentReference, paymentStatus, email, due, received, failure, at.
+       */
       columns?: string
       /** Begin with a byte order mark: Excel needs it to read UTF-8. */
       bom?: 'true'
@@ -838,7 +941,10 @@ export interface Operations {
     query: {
       /** `retrying`: waiting after a failed try. `given-up`: exhausted, or its endpoint is disabled. */
       state?: 'retrying' | 'given-up'
-      /** Names with commas, in the order of the file. Absent: all, which are id, event, payment, type, endpoint, url, state, tries, lastStatus, lastError, nextTryAt, createdAt. */
+      /**
+       * Names with commas, in the order of the file. Absent: all, which are id, event, payment, type, endpoint,
+       * url, state, tries, lastStatus, lastError, nextTryAt, createdAt.
+       */
       columns?: string
       /** Begin with a byte order mark: Excel needs it to read UTF-8. */
       bom?: 'true'
@@ -1009,7 +1115,10 @@ export interface WebhookEvents {
         /** The disputed amount, in the lowest denomination. */
         amount: number
         currency: string
-        /** `open`: not decided yet. `won`: the money stays with you. `lost`: the money went back to the customer and is part of the payment’s `amountRefunded`. */
+        /**
+         * `open`: not decided yet. `won`: the money stays with you. `lost`: the money went back to the customer and
+         * is part of the payment’s `amountRefunded`.
+         */
         status: 'open' | 'won' | 'lost'
         /** The reason, as the provider gives it. */
         reason: string | null
@@ -1037,7 +1146,10 @@ export interface WebhookEvents {
         /** The disputed amount, in the lowest denomination. */
         amount: number
         currency: string
-        /** `open`: not decided yet. `won`: the money stays with you. `lost`: the money went back to the customer and is part of the payment’s `amountRefunded`. */
+        /**
+         * `open`: not decided yet. `won`: the money stays with you. `lost`: the money went back to the customer and
+         * is part of the payment’s `amountRefunded`.
+         */
         status: 'open' | 'won' | 'lost'
         /** The reason, as the provider gives it. */
         reason: string | null
@@ -1065,7 +1177,10 @@ export interface WebhookEvents {
         /** The disputed amount, in the lowest denomination. */
         amount: number
         currency: string
-        /** `open`: not decided yet. `won`: the money stays with you. `lost`: the money went back to the customer and is part of the payment’s `amountRefunded`. */
+        /**
+         * `open`: not decided yet. `won`: the money stays with you. `lost`: the money went back to the customer and
+         * is part of the payment’s `amountRefunded`.
+         */
         status: 'open' | 'won' | 'lost'
         /** The reason, as the provider gives it. */
         reason: string | null
@@ -1093,7 +1208,10 @@ export interface WebhookEvents {
         /** The disputed amount, in the lowest denomination. */
         amount: number
         currency: string
-        /** `open`: not decided yet. `won`: the money stays with you. `lost`: the money went back to the customer and is part of the payment’s `amountRefunded`. */
+        /**
+         * `open`: not decided yet. `won`: the money stays with you. `lost`: the money went back to the customer and
+         * is part of the payment’s `amountRefunded`.
+         */
         status: 'open' | 'won' | 'lost'
         /** The reason, as the provider gives it. */
         reason: string | null

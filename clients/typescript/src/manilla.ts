@@ -107,8 +107,8 @@ export class Manilla {
       timeline: (reference: string, options?: CallOptions) =>
         get<Data<'getTimeline'>>(`${payment(reference)}/timeline`, options),
       /**
-       * In full, or the `amount` that you give. The same amount again within a minute is `duplicate_refund`, unless you give an
-       * `idempotencyKey` or `allowDuplicate: true`.
+       * In full, or the `amount` that you give. The same amount again within a minute is `duplicate_refund`, unless you
+       * give an `idempotencyKey` or `allowDuplicate: true`.
        */
       refund: (reference: string, body: Body<'refundPayment'> = {}, options?: CallOptions) =>
         post<Data<'refundPayment'>>(
@@ -130,7 +130,10 @@ export class Manilla {
     this.refunds = {
       retrieve: (id: string, options?: CallOptions) =>
         get<Data<'getRefund'>>(`/refunds/${encodeURIComponent(id)}`, options),
-      /** Gives the provider the customer's bank account, for a refund whose `needsReview` starts with `refund_needs_account`. */
+      /**
+       * Gives the provider the customer's bank account, for a refund whose `needsReview` starts with
+       * `refund_needs_account`.
+       */
       retry: (id: string, account: Body<'retryRefund'>, options?: CallOptions) =>
         post<Data<'retryRefund'>>(`/refunds/${encodeURIComponent(id)}/retry`, account, options),
     }

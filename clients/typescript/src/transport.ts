@@ -195,8 +195,8 @@ function isRunning(error: unknown): boolean {
 }
 
 /**
- * Repeats what a later try can change. Not `provider_error` and `provider_timeout`: the service has asked the provider, and a
- * repeat would start another attempt or find the first one still open.
+ * Repeats what a later try can change. Not `provider_error` and `provider_timeout`: the service has asked the provider,
+ * and a repeat would start another attempt or find the first one still open.
  */
 function isRepeatable(error: unknown, { once }: Call): boolean {
   if (error instanceof ManillaConnectionError) return !once

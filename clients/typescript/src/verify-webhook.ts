@@ -26,8 +26,8 @@ export interface VerifyOptions {
 }
 
 /**
- * Checks the signature (Standard Webhooks) and the age of a webhook, and returns its event. Throws `WebhookVerificationError`.
- * While you rotate a secret, pass the new and the old one.
+ * Checks the signature (Standard Webhooks) and the age of a webhook, and returns its event. Throws
+ * `WebhookVerificationError`. While you rotate a secret, pass the new and the old one.
  */
 export async function verifyWebhook(
   rawBody: RawBody,

@@ -1,5 +1,8 @@
 // Emitted from web/widget/types.d.ts by `npm run openapi`. Do not edit.
-/** The payment's word, as the API has it. What the browser says is for display: verify on your server before you deliver. */
+/**
+ * The payment's word, as the API has it. What the browser says is for display: verify on your server before you
+ * deliver.
+ */
 export interface Result {
   /** As it was given to `open`. */
   reference: string
@@ -44,7 +47,9 @@ export interface Handle {
 }
 
 export interface Widget {
-  /** Opens the payment page over the shop. A payment that is open already is not opened twice; another one closes it. */
+  /**
+   * Opens the payment page over the shop. A payment that is open already is not opened twice; another one closes it.
+   */
   open(options: Options): Handle
   /** Connects ahead of time, for example when the pointer nears the button. */
   preload(): void

@@ -133,8 +133,8 @@ export class ManillaService {
   }
 
   /**
-   * The key is the same when Vendure lost the answer and the refund is asked for again, so that it is made once. The lock lasts until the
-   * refund is stored: the webhook about it waits.
+   * The key is the same when Vendure lost the answer and the refund is asked for again, so that it is made once. The
+   * lock lasts until the refund is stored: the webhook about it waits.
    */
   async refund(
     ctx: RequestContext,
@@ -145,7 +145,8 @@ export class ManillaService {
   ): Promise<CreateRefundResult> {
     await this.lockOrder(ctx, order.code)
     const made = await this.connection.getRepository(ctx, Refund).countBy({ paymentId: payment.id })
-    // While this request waited for the lock, another one made a refund. With the same key, Vendure would record that one twice.
+    // While this request waited for the lock, another one made a refund. With the same key, Vendure would record that
+    // one twice.
     if (made !== (payment.refunds?.length ?? 0))
       throw new UserInputError('Another refund of this payment was made at the same moment. Look at the order first.')
     const inManilla = this.toManilla(amount, order)
@@ -175,7 +176,9 @@ export class ManillaService {
     })
   }
 
-  /** Webhooks and returns about one order run one after the other. A payment that no order of Vendure made is ignored. */
+  /**
+   * Webhooks and returns about one order run one after the other. A payment that no order of Vendure made is ignored.
+   */
   private async withOrder(
     { metadata }: ManillaPayment,
     work: (ctx: RequestContext, order: Order) => Promise<void>,

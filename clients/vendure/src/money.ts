@@ -1,8 +1,9 @@
 import type { Payment } from '@manilla/client'
 
 /**
- * Vendure counts every currency with the same number of decimals (`MoneyStrategy.precision`, 2 by default). Manilla counts in the lowest
- * denomination of the currency: ₦12.50 is 1250 in both, 500 CFA francs are 50000 in Vendure and 500 in Manilla.
+ * Vendure counts every currency with the same number of decimals (`MoneyStrategy.precision`, 2 by default). Manilla
+ * counts in the lowest denomination of the currency: ₦12.50 is 1250 in both, 500 CFA francs are 50000 in Vendure and
+ * 500 in Manilla.
  */
 export function toLowestDenomination(amount: number, currency: string, precision: number): number {
   return shift(amount, digitsOf(currency) - precision)
@@ -21,8 +22,8 @@ function digitsOf(currency: string): number {
 }
 
 /**
- * What is left of the amount of a successful payment, without what was refunded or is about to be. An excess of the customer, and surplus,
- * may go back without that.
+ * What is left of the amount of a successful payment, without what was refunded or is about to be. An excess of the
+ * customer, and surplus, may go back without that.
  */
 export function amountLeft({ amount, amountCharged, amountPaid, amountRefunded, refunds }: Payment): number {
   const excess = amountPaid - (amountCharged ?? amount)

@@ -3,7 +3,10 @@ import { Logger } from '@vendure/core'
 import { LOG_CONTEXT, type ManillaPluginOptions } from './options.ts'
 import { manillaService } from './payment-method-handler.ts'
 
-/** Runs before Vendure's body parsers: the signature is over the raw body. An error is answered with 500, so Manilla sends it again. */
+/**
+ * Runs before Vendure's body parsers: the signature is over the raw body. An error is answered with 500, so Manilla
+ * sends it again.
+ */
 export function webhookMiddleware({ webhookSecret }: ManillaPluginOptions): ReturnType<typeof expressWebhook> {
   return expressWebhook(webhookSecret, async (event) => {
     try {

@@ -69,8 +69,8 @@ export const paymentResync: Command = {
 }
 
 /**
- * The running service makes the checks: its circuit breakers know which provider is down. A check that exceeds the limits of its provider
- * account is postponed, and the state is then no result of it.
+ * The running service makes the checks: its circuit breakers know which provider is down. A check that exceeds the
+ * limits of its provider account is postponed, and the state is then no result of it.
  */
 async function untilChecked(
   database: Database,

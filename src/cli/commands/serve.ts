@@ -24,7 +24,8 @@ export const serve: Command = {
   async run() {
     const config = readConfig(process.env)
     const log = createLog(config.logLevel)
-    // After an unexpected error the state of the process is unknown. A supervisor starts a new one, and all state is in the database.
+    // After an unexpected error the state of the process is unknown. A supervisor starts a new one, and all state is in
+    // the database.
     for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
       process.on(event, (err) => {
         log.fatal({ err }, event)

@@ -47,8 +47,8 @@ const PART_BYTES = 64 * 1024
 const MAX_WAIT_MS = 300_000
 
 /**
- * Limits the exports that one process makes at a time: two, and one of each merchant. After one that did not end, its merchant waits as
- * long as it held the slot, so that two merchants cannot use up all slots again and again.
+ * Limits the exports that one process makes at a time: two, and one of each merchant. After one that did not end, its
+ * merchant waits as long as it held the slot, so that two merchants cannot use up all slots again and again.
  */
 export class ExportSlots {
   readonly #running = new Set<MerchantId>()
@@ -230,8 +230,8 @@ async function countRows<Row>(
 }
 
 /**
- * The header comes with the first rows, so that an error in reading them is still answered as one. `end` is called before the last byte is
- * sent: the client may ask for the next export then.
+ * The header comes with the first rows, so that an error in reading them is still answered as one. `end` is called
+ * before the last byte is sent: the client may ask for the next export then.
  */
 async function* csvLines<Row>(
   columns: [name: string, show: (row: Row) => Cell][],
@@ -254,7 +254,8 @@ async function* csvLines<Row>(
 }
 
 /**
- * Calls `stop` when a part is not taken in time. The idle timer of a socket would not do: bytes that the client sends start it again.
+ * Calls `stop` when a part is not taken in time. The idle timer of a socket would not do: bytes that the client sends
+ * start it again.
  */
 async function* inParts(texts: AsyncGenerator<string>, maxUnreadMs: number, stop: () => void): AsyncGenerator<Buffer> {
   for await (const text of texts) {

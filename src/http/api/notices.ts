@@ -12,8 +12,8 @@ import { RateLimiter } from '../server/rate-limit.ts'
 const READ_AGAIN = { perSecond: 1, burst: 10 }
 
 /**
- * Receives notices of providers. A signed notice is stored, answered 2xx, and then processed. A forged one costs only the check of its
- * signature.
+ * Receives notices of providers. A signed notice is stored, answered 2xx, and then processed. A forged one costs only
+ * the check of its signature.
  */
 export function noticeRoutes(
   app: App,

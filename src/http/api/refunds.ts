@@ -78,7 +78,8 @@ export function refundRoutes(app: App, deps: PaymentDeps): void {
         amount: amount ?? undefined,
         reason: reason ?? null,
         account: bankAccountIn(body),
-        // Of a member, a key protects one form only: another member, or the same one in a new form, may refund the same.
+        // Of a member, a key protects one form only: another member, or the same one in a new form, may refund the
+        // same.
         mayRepeat: allowDuplicate ?? (idempotency !== undefined && !limitRefunds),
         limit: limitRefunds,
       }

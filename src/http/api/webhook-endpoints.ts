@@ -36,7 +36,10 @@ const Named = Type.Object({ id: Type.String() })
 const KNOWN = knownFields(EndpointRequest)
 const HOUR_MS = 3_600_000
 
-/** Webhook endpoints of a merchant, in addition to each payment's own `webhook`. A secret is shown once, when it is created. */
+/**
+ * Webhook endpoints of a merchant, in addition to each payment's own `webhook`. A secret is shown once, when it is
+ * created.
+ */
 export function webhookEndpointRoutes(app: App, deps: DeliveryDependencies): void {
   const { database, clock } = deps
   const tags = ['Webhooks']

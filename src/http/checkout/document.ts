@@ -11,7 +11,9 @@ export interface Frame {
   /** `auto` follows the device. */
   theme: 'auto' | 'light' | 'dark'
   title: string
-  /** The merchant's colours. They are a separate style element, so that the CSP hash of the shared style stays the same. */
+  /**
+   * The merchant's colours. They are a separate style element, so that the CSP hash of the shared style stays the same.
+   */
   themeStyle: string
   /** The origin of the shop that embeds this page. */
   embeddedIn: string | undefined

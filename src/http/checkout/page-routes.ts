@@ -128,7 +128,8 @@ export function pageRoutes(app: App, deps: CheckoutDeps): void {
       // The page shows the payment's own refusals; other errors get an error page.
       if (!(error instanceof Problem) || STATUS[error.code] >= 500) throw error
       if (error.code === 'too_many_attempts') throw error
-      if (action === 'cancel' && error.code === 'payment_cancelled') return { leave: true } // submitted again after its response was lost
+      // submitted again after its response was lost
+      if (action === 'cancel' && error.code === 'payment_cancelled') return { leave: true }
     }
     return {}
   }

@@ -294,7 +294,8 @@ function failureText({ failure, notCharged }: Of<'failed'>, texts: Texts): strin
   return notCharged ? `${texts.reason[failure]} ${texts.notCharged}` : texts.reason[failure]
 }
 
-// The bank would probably decline the same card again. FINAL_FAILURES in payments/state/attempt.ts is what the API says.
+// The bank would probably decline the same card again. FINAL_FAILURES in payments/state/attempt.ts is what the API
+// says.
 const OTHER_METHOD_FIRST: ReadonlySet<string> = new Set([
   'insufficient_funds',
   'card_declined',

@@ -9,8 +9,9 @@ export function csvLine(cells: Cell[]): string {
 }
 
 /**
- * CSV injection: a spreadsheet runs a cell that begins with one of these as a formula. Some skip spaces, quotes and invisible characters
- * before it, and some split a line at semicolons or tabs, too, so the text after each of those counts as a cell.
+ * CSV injection: a spreadsheet runs a cell that begins with one of these as a formula. Some skip spaces, quotes and
+ * invisible characters before it, and some split a line at semicolons or tabs, too, so the text after each of those
+ * counts as a cell.
  */
 const FORMULA = /(^|[;\t\r\n])(?=[\s"'\p{Cf}]*[=+\-@＝＋－＠])|^(?=[\s"'\p{Cf}]*[\t\r])/gu
 

@@ -1,6 +1,8 @@
 import { PROVIDERS } from '../../providers/registry.ts'
 
-/** Examples of the OpenAPI document. The schemas take them as `examples`; openapi.ts builds whole messages from them. */
+/**
+ * Examples of the OpenAPI document. The schemas take them as `examples`; openapi.ts builds whole messages from them.
+ */
 const PROVIDER = PROVIDERS.find(({ capabilities }) => !capabilities.sandboxOnly)?.capabilities.name
 const CREATED = '2026-11-15T07:16:33.470Z'
 const PAID = '2026-11-15T07:16:33.792Z'

@@ -1,6 +1,8 @@
 import { type TSchema, Type } from 'typebox'
 
-/** An optional field of a request: absent and null mean the same. A type list, not a union, gives one error per mistake. */
+/**
+ * An optional field of a request: absent and null mean the same. A type list, not a union, gives one error per mistake.
+ */
 export function optional<Schema extends TSchema>(schema: Schema) {
   const type = (schema as { type?: string }).type
   return Type.Optional(Type.Unsafe<Type.Static<Schema> | null>({ ...schema, type: [type, 'null'] }))

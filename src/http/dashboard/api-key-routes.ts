@@ -11,7 +11,10 @@ import { inMerchant, scopeOf } from './guard.ts'
 
 const KEYS = '/merchants/:merchant/:mode/api-keys'
 
-/** A live key must not do more than the member who makes it: it would go around the role, and around the limit for refunds. */
+/**
+ * A live key must not do more than the member who makes it: it would go around the role, and around the limit for
+ * refunds.
+ */
 const NEEDED: Record<CredentialScope, Permission> = {
   'payments:write': 'payments',
   'payments:read': 'read',

@@ -108,7 +108,9 @@ function busiestFirst(sums: ChartSum[], nameOf: (sum: ChartSum) => string): stri
 /** Longer times to pay are counted as this one: a week. */
 const LONGEST_SECONDS = 7 * 24 * 3_600
 
-/** Median and 90th percentile of a histogram, interpolated within a bucket. The detail is the upper bound of the bucket. */
+/**
+ * Median and 90th percentile of a histogram, interpolated within a bucket. The detail is the upper bound of the bucket.
+ */
 function timesOf(paid: ChartSum[]): Sums['timeToPay'] {
   if (paid.length === 0) return null
   const boundOf = ({ detail }: ChartSum) => (detail === 'more' ? LONGEST_SECONDS : Number(detail))

@@ -17,7 +17,9 @@ const Token = text(100)
 const Email = text(254)
 const Password = text(1_000)
 
-/** The browser's answer to WebAuthn options, as `@simplewebauthn/browser` returns it. The library checks the content. */
+/**
+ * The browser's answer to WebAuthn options, as `@simplewebauthn/browser` returns it. The library checks the content.
+ */
 const CREDENTIAL = {
   id: text(2_000),
   rawId: text(2_000),

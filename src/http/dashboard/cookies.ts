@@ -3,7 +3,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 const SESSION_SECONDS = 7 * 24 * 3_600
 const DEVICE_SECONDS = 365 * 24 * 3_600
 
-/** The cookies of the dashboard. With https their names have the prefix `__Host-`, so that no other host can set them. */
+/**
+ * The cookies of the dashboard. With https their names have the prefix `__Host-`, so that no other host can set them.
+ */
 export function cookieJar(baseUrl: () => string) {
   const isSecure = () => baseUrl().startsWith('https:')
   const nameOf = (name: string) => `${isSecure() ? '__Host-' : ''}manilla_${name}`

@@ -45,8 +45,9 @@ const LATE_COMMIT_MS = 10_000
 const MAX_CHANGES = 200
 
 /**
- * `GET …/changes`: one stream of server-sent events per tab. Each message names a payment that has changed; the page reads again what it
- * shows. `Last-Event-ID` gives what was missed while the browser reconnected, or `reset` if that is too much.
+ * `GET …/changes`: one stream of server-sent events per tab. Each message names a payment that has changed; the page
+ * reads again what it shows. `Last-Event-ID` gives what was missed while the browser reconnected, or `reset` if that is
+ * too much.
  */
 export function liveChangeRoutes(app: App, { database, clock, log, live }: Deps): void {
   const followed = new Map<string, Followed>()

@@ -21,7 +21,10 @@ import { OF_MERCHANT } from './shared-routes.ts'
 const DAY_MS = 24 * 3_600_000
 const COUNTED_DAYS = 30
 const COUNT_LIMIT = 100
-/** Facts that are newer than this are added to the rollups when a chart is read. The job folds them within half a minute. */
+/**
+ * Facts that are newer than this are added to the rollups when a chart is read. The job folds them within half a
+ * minute.
+ */
 const RECENT_MS = 2 * 60_000
 
 /** What the first screen of a merchant shows. */

@@ -4,7 +4,10 @@ import { DeliveryFilters, PaymentFilters, RefundFilters } from '../contract/expo
 import { listOf, nullable } from '../contract/schema.ts'
 import { Delivery, PaymentRow } from './rows-contract.ts'
 
-/** Requests and answers of the dashboard's lists. One payment, its refunds and so on are answered as in the merchants' API. */
+/**
+ * Requests and answers of the dashboard's lists. One payment, its refunds and so on are answered as in the merchants'
+ * API.
+ */
 
 const Moment = Type.String({ description: 'ISO 8601, UTC' })
 const Limit = Type.Optional(Type.String({ format: 'page-size' }))

@@ -4,8 +4,9 @@ import { Problem } from '../../kernel/problem.ts'
 import { checkStepUp, inMerchant } from './guard.ts'
 
 /**
- * The merchant's limit is for all refunds of one payment together, so that small ones do not get around it. Above it, support is refused
- * and others prove their identity, in live mode. It is stored in hundredths of a unit, also for currencies that have none.
+ * The merchant's limit is for all refunds of one payment together, so that small ones do not get around it. Above it,
+ * support is refused and others prove their identity, in live mode. It is stored in hundredths of a unit, also for
+ * currencies that have none.
  */
 export function checkRefundLimit(request: FastifyRequest, { amount, currency }: Money): void {
   const { membership, session } = inMerchant(request)

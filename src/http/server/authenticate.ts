@@ -41,7 +41,8 @@ export function authentication(verify: VerifyCredential, limits: Limits, onWrong
       request.caller = caller
     }
 
-    const plausible = clientId !== '' && clientSecret !== '' && clientId.length <= MAX_ID_LENGTH // bounds the memory that unknown callers can use
+    // bounds the memory that unknown callers can use
+    const plausible = clientId !== '' && clientSecret !== '' && clientId.length <= MAX_ID_LENGTH
     let refused: Error | undefined
     try {
       const found = plausible ? verify(clientId, clientSecret) : undefined

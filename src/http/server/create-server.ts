@@ -124,7 +124,8 @@ function whyRefused(request: FastifyRequest, isPage: boolean): Error | undefined
   if (url.length > MAX_URL_LENGTH) return new Problem('invalid_request', 'The address is longer than 8 KiB.')
   const path = pathOf(request)
   try {
-    // A provider may send a customer back with parameters in another encoding. Pages take theirs from lists of known words.
+    // A provider may send a customer back with parameters in another encoding. Pages take theirs from lists of known
+    // words.
     refuseUnstorableUrl(path, isPage ? '' : url.slice(path.length + 1))
   } catch (error) {
     return isPage ? new Problem('not_found', 'There is no such page.') : (error as Error)

@@ -26,7 +26,8 @@ export function parseJsonBody(body: Buffer): unknown {
   throw new Problem('invalid_request', mistakes.map(({ message }) => message).join(' '), { mistakes })
 }
 
-// Only fractions and exponents can be rounded to a whole number. A string with such text in it, such as "1:2.5", costs a second parse.
+// Only fractions and exponents can be rounded to a whole number. A string with such text in it, such as "1:2.5", costs
+// a second parse.
 const UNUSUAL_NUMBER = /(?:^|[:[,])\s*-?\d+(?:\.\d|[eE])/
 const NUMBER = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 

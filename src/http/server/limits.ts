@@ -30,7 +30,10 @@ export const LIMITS = {
   /** The API reference is large, and metrics are expensive to collect. */
   docs: { perSecond: 1, burst: 12 },
   metrics: { perSecond: 2, burst: 20 },
-  /** The sandbox provider's card pages and the demo shop. Each order of the shop is stored; a visitor tries several ways to pay. */
+  /**
+   * The sandbox provider's card pages and the demo shop. Each order of the shop is stored; a visitor tries several ways
+   * to pay.
+   */
   sandboxPages: { perSecond: 5, burst: 20 },
   demoOrders: { perSecond: 0.2, burst: 20 },
   /** Requests of the dashboard without a session. Wrong passwords and codes have limits of their own. */
@@ -81,8 +84,9 @@ export class Limits {
   }
 
   /**
-   * After the comparison, so that the right secret is always heard: a stranger behind the same address, who knows the public client-id, must
-   * not lock the merchant out. Secrets have 256 bits, so the limits are not what keeps them from being guessed.
+   * After the comparison, so that the right secret is always heard: a stranger behind the same address, who knows the
+   * public client-id, must not lock the merchant out. Secrets have 256 bits, so the limits are not what keeps them from
+   * being guessed.
    */
   wrongCredentials(request: FastifyRequest, clientId: string): void {
     const network = networkOf(request.ip)

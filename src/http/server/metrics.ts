@@ -23,7 +23,9 @@ export interface Deps {
   live: { streams(): number }
 }
 
-/** Prometheus metrics: those of this HTTP server, of the process, and of the database. metrics/list.ts describes each. */
+/**
+ * Prometheus metrics: those of this HTTP server, of the process, and of the database. metrics/list.ts describes each.
+ */
 export class Metrics {
   readonly #own = new Registry()
   readonly #all: Registry

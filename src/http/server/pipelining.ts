@@ -9,8 +9,9 @@ interface Connection {
 }
 
 /**
- * Backpressure for HTTP pipelining: the requests of one connection are handled one at a time, so a client that never reads holds
- * one response in memory. Node pauses the socket only after it has handled every request of a 64 KB read, about 1 000 of them.
+ * Backpressure for HTTP pipelining: the requests of one connection are handled one at a time, so a client that never
+ * reads holds one response in memory. Node pauses the socket only after it has handled every request of a 64 KB read,
+ * about 1 000 of them.
  */
 export function handleInTurn(handle: RequestListener): RequestListener {
   const connections = new WeakMap<Socket, Connection>()

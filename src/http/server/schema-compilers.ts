@@ -1,5 +1,5 @@
-// Fastify compiles the schemas of every route at start: half a second of CPU time for some hundred schemas, of which most
-// processes need a few. Here each schema is compiled when the first request needs it.
+// Fastify compiles the schemas of every route at start: half a second of CPU time for some hundred schemas, of which
+// most processes need a few. Here each schema is compiled when the first request needs it.
 import ajvCompiler, { type BuildCompilerFromPool } from '@fastify/ajv-compiler'
 import fastJsonStringify, { type AnySchema, type Options } from 'fast-json-stringify'
 
@@ -34,7 +34,10 @@ export const schemaCompilers = { buildValidator, buildSerializer }
 
 const serializers = new Map<string, Serialize>()
 
-/** Most routes and statuses answer with the same schema, that of problems; it is compiled once. `named`: what a `$ref` may name. */
+/**
+ * Most routes and statuses answer with the same schema, that of problems; it is compiled once. `named`: what a `$ref`
+ * may name.
+ */
 function serializerOf(schema: unknown, named: unknown): Serialize {
   const key = JSON.stringify(schema)
   const known = serializers.get(key)

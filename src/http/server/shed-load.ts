@@ -6,8 +6,8 @@ import type { App } from './framework.ts'
 const LOAD_SAMPLE_MS = 500
 
 /**
- * Backpressure: refuses POST requests while the event loop lags or the heap is nearly full. Reads are still answered. The start itself
- * blocks the loop, which says nothing about the load: the first samples are ignored.
+ * Backpressure: refuses POST requests while the event loop lags or the heap is nearly full. Reads are still answered.
+ * The start itself blocks the loop, which says nothing about the load: the first samples are ignored.
  */
 export async function shedLoad(api: App): Promise<void> {
   let measuresLoadFrom = 0

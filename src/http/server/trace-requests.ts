@@ -3,7 +3,10 @@ import { markFailed } from '../../tracing/payment-traces.ts'
 import { contextOf, startSpan, tracing } from '../../tracing/spans.ts'
 import type { App } from './framework.ts'
 
-/** A span for each API request, in the trace of the caller's `traceparent`. Requests that are refused before their handler have none. */
+/**
+ * A span for each API request, in the trace of the caller's `traceparent`. Requests that are refused before their
+ * handler have none.
+ */
 export function traceRequests(api: App): void {
   const spans = new WeakMap<object, Span>()
   // preHandler: earlier, the context would be lost while Fastify reads the body.

@@ -7,8 +7,8 @@ const MAX_FIELDS = 200
 const MAX_SHOWN = 60
 
 /**
- * Every parameter of a query that the route's schema does not name is refused: a misspelt filter would list everything, and
- * `?amount=` of a refund would be ignored.
+ * Every parameter of a query that the route's schema does not name is refused: a misspelt filter would list everything,
+ * and `?amount=` of a refund would be ignored.
  */
 export function refuseUnknownParameters(app: App): void {
   app.addHook('onRoute', (route) => {

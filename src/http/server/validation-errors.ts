@@ -24,7 +24,8 @@ function explain(error: FastifySchemaValidationError, body: unknown): Mistake[] 
   const { keyword, params, instancePath } = error
   const name = nameOf(instancePath)
   const at = (code: string, message: string, pointer = instancePath): Mistake[] => [{ pointer, code, message }]
-  if (keyword !== 'propertyNames' && error.schemaPath.includes('/propertyNames/')) return [] // the rule above it reports this
+  // the rule above it reports this
+  if (keyword !== 'propertyNames' && error.schemaPath.includes('/propertyNames/')) return []
   if (instancePath === '/amount' && keyword !== 'required')
     return at(`invalid_${keyword}`, explainAmount(keyword, body))
   switch (keyword) {

@@ -25,7 +25,10 @@ import {
 } from './write-reversals.ts'
 
 export type Reconciled =
-  /** `changes`: recorded differences. `waits`: why an entry cannot be matched yet. `isOpen`: a refund or dispute is unfinished. */
+  /**
+   * `changes`: recorded differences. `waits`: why an entry cannot be matched yet. `isOpen`: a refund or dispute is
+   * unfinished.
+   */
   | { kind: 'reconciled'; changes: number; waits: string | null; isOpen: boolean }
   | { kind: 'unanswered'; because: string }
   | { kind: 'missing' }
@@ -35,8 +38,8 @@ export type Reconciled =
 type Reversals = Extract<ReversalsAnswer, { kind: 'reversals' }>
 
 /**
- * Reconciliation of one attempt: lists the provider's refunds and disputes and records the missing ones. The provider is called outside a
- * transaction; the differences are written in one transaction, under the payment's lock.
+ * Reconciliation of one attempt: lists the provider's refunds and disputes and records the missing ones. The provider
+ * is called outside a transaction; the differences are written in one transaction, under the payment's lock.
  */
 export async function reconcileAttempt(deps: PaymentDeps, attempt: Attempt): Promise<Reconciled> {
   const transactionIds = await allTransactionsOf(deps.database, attempt.id)
@@ -57,7 +60,8 @@ export async function reconcileAttempt(deps: PaymentDeps, attempt: Attempt): Pro
         refunds: state.refunds.filter(isOwn),
         disputes: disputes.filter(isOwn),
       }
-      // Two transfers of one order can be matched with two payments: the provider lists all refunds of that order for both.
+      // Two transfers of one order can be matched with two payments: the provider lists all refunds of that order for
+      // both.
       const refunds = answer.refunds.filter((refund) => isKnown(work, refund) || !ofOthers.has(refund.refundId))
       return recordDifferences(work, { ...answer, refunds })
     },

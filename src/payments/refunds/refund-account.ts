@@ -10,8 +10,8 @@ import { refundsOf } from '../store/refunds.ts'
 import { capabilitiesOf } from './refund-payment.ts'
 
 /**
- * Whether a refund of the payment needs the customer's bank account, and the banks that the provider lists. `attemptId`:
- * the attempt whose money goes back, for money that did not pay the payment.
+ * Whether a refund of the payment needs the customer's bank account, and the banks that the provider lists.
+ * `attemptId`: the attempt whose money goes back, for money that did not pay the payment.
  */
 export async function refundAccountOf(
   deps: PaymentDeps,

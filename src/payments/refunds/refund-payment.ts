@@ -63,8 +63,9 @@ export interface RefundRequest {
 }
 
 /**
- * Creates a refund and sends it to the provider that received the money. The refund is committed before the provider is called. A
- * repeated call finds the first refund and calls the provider only if it wins the lease; otherwise it returns the refund as it is.
+ * Creates a refund and sends it to the provider that received the money. The refund is committed before the provider is
+ * called. A repeated call finds the first refund and calls the provider only if it wins the lease; otherwise it returns
+ * the refund as it is.
  */
 export async function refundPayment(
   deps: PaymentDeps,
@@ -201,8 +202,8 @@ export async function sendRefund(deps: PaymentDeps, refund: Refund, lease: Refun
 const RENEW_EVERY_MS = 20_000
 
 /**
- * Renews the lease while the provider is called. Some providers have no idempotency key: their adapter first searches for an earlier
- * request, in several calls. Without the lease, two processes could both find none and refund twice.
+ * Renews the lease while the provider is called. Some providers have no idempotency key: their adapter first searches
+ * for an earlier request, in several calls. Without the lease, two processes could both find none and refund twice.
  */
 async function underLease<T>(
   { database, clock, log }: PaymentDeps,

@@ -10,8 +10,8 @@ import { reviewsOf } from '../store/reviews.ts'
 import { type RefundRequest, refundedBefore, sendRefund } from './refund-payment.ts'
 
 /**
- * Sends the customer's bank account to a provider that waits for it. The account is committed, sealed, before the provider is called. It
- * decides where the money goes, so the limit of the member applies as to a new refund.
+ * Sends the customer's bank account to a provider that waits for it. The account is committed, sealed, before the
+ * provider is called. It decides where the money goes, so the limit of the member applies as to a new refund.
  */
 export async function retryRefund(
   deps: PaymentDeps,

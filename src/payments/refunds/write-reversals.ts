@@ -14,7 +14,10 @@ import type { LockedPayment } from '../store/payment-states.ts'
 import { insertRefund, reduceRefund, saveProviderRefundId, saveResolved } from '../store/refunds.ts'
 import { refundChange, withRefund, withRefunded, withReversal } from './refund-payment.ts'
 
-/** A locked payment, with the recorded refunds and disputes of one attempt. Each step changes it, and is written at the end. */
+/**
+ * A locked payment, with the recorded refunds and disputes of one attempt. Each step changes it, and is written at the
+ * end.
+ */
 export interface Reconciliation extends OnRecord {
   tx: Writes
   deps: Pick<PaymentDeps, 'clock' | 'links' | 'log'>
@@ -104,8 +107,8 @@ function undoReversal(work: Reconciliation, refund: Refund, failure: string): { 
 }
 
 /**
- * Sets the provider's refund id on money that was recorded as reversed without one. A row may stand for several refunds; then a part is
- * split off. The payment's totals do not change.
+ * Sets the provider's refund id on money that was recorded as reversed without one. A row may stand for several
+ * refunds; then a part is split off. The payment's totals do not change.
  */
 export function nameRefund(
   work: Reconciliation,
@@ -192,7 +195,10 @@ export function winDispute(work: Reconciliation, dispute: Dispute): void {
   write(work, undone?.state ?? work.state, [disputeChanged('dispute.won', won, undone?.refund)])
 }
 
-/** Records lost money once: by the refund `counted` if it exists, else by a new chargeback of `amount`, unless that is 0. */
+/**
+ * Records lost money once: by the refund `counted` if it exists, else by a new chargeback of `amount`, unless that is
+ * 0.
+ */
 export function loseDispute(
   work: Reconciliation,
   dispute: Dispute,

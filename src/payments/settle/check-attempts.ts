@@ -30,8 +30,8 @@ export async function startDueChecks(deps: PaymentDeps, limit: number, limits: C
 }
 
 /**
- * Each urgency has its own rate limit, so that the many checks of unused links and of paid account numbers never delay the check of an
- * unknown outcome: its customer waits.
+ * Each urgency has its own rate limit, so that the many checks of unused links and of paid account numbers never delay
+ * the check of an unknown outcome: its customer waits.
  */
 function urgency({ status, instructionsExpireAt }: Attempt, now: Date): 'unknown' | 'open' | 'ended' {
   if (status === 'processing') return 'unknown'

@@ -7,8 +7,9 @@ import { findOverduePayments } from '../store/payments.ts'
 type Deps = Pick<PaymentDeps, 'database' | 'clock' | 'links'>
 
 /**
- * Expires overdue payments, oldest first, and returns how many. Of two processes, one finds the payment expired. One that cannot be changed,
- * such as one that stays locked, does not keep the others from expiring: its error is thrown after them.
+ * Expires overdue payments, oldest first, and returns how many. Of two processes, one finds the payment expired. One
+ * that cannot be changed, such as one that stays locked, does not keep the others from expiring: its error is thrown
+ * after them.
  */
 export async function expirePayments(deps: Deps, limit: number): Promise<number> {
   let count = 0

@@ -28,8 +28,8 @@ interface Entry {
 }
 
 /**
- * Cache of the look-ups before the signature check, so that a forged notice costs no query. Missing keys have a cache of their own:
- * invented merchant ids cannot evict existing keys.
+ * Cache of the look-ups before the signature check, so that a forged notice costs no query. Missing keys have a cache
+ * of their own: invented merchant ids cannot evict existing keys.
  */
 export function noticeKeysCache(
   deps: Pick<PaymentDeps, 'database' | 'providers'>,

@@ -41,7 +41,8 @@ export interface NoticeGuards {
 }
 
 /**
- * Verifies the signature of a notice and stores it. A forged notice costs no query, except a rate-limited read of recently changed keys.
+ * Verifies the signature of a notice and stores it. A forged notice costs no query, except a rate-limited read of
+ * recently changed keys.
  */
 export async function receiveNotice(
   deps: PaymentDeps,
@@ -89,8 +90,8 @@ interface Signed {
 }
 
 /**
- * Verifies with the current keys, then with retired ones, whose orders are still paid, refunded and disputed. An unknown
- * merchant answers like a bad signature, so that strangers cannot find out which merchant uses which provider.
+ * Verifies with the current keys, then with retired ones, whose orders are still paid, refunded and disputed. An
+ * unknown merchant answers like a bad signature, so that strangers cannot find out which merchant uses which provider.
  */
 function readWith({ list }: NoticeKeys, notice: RawNotice): Signed {
   let best: Signed = { keysVersion: NO_KEYS, reading: { kind: 'forged', because: 'no such keys' } }
@@ -102,7 +103,9 @@ function readWith({ list }: NoticeKeys, notice: RawNotice): Signed {
   return best
 }
 
-/** An unsigned notice about a known order schedules a check, at most one per minute and payment. The worker makes it. */
+/**
+ * An unsigned notice about a known order schedules a check, at most one per minute and payment. The worker makes it.
+ */
 export async function scheduleCheckForHint(
   { database, clock }: PaymentDeps,
   scope: Scope,
@@ -126,8 +129,8 @@ function read(reading: () => NoticeReading): NoticeReading {
 const REVERSAL_NOTICES = new Set<string>(['refund', 'dispute', 'refunded', 'charged_back'])
 
 /**
- * A notice only triggers a check: the provider's answer to the check is applied, not what the notice says. The exception is a
- * "processing" that is signed with the attempt's own keys.
+ * A notice only triggers a check: the provider's answer to the check is applied, not what the notice says. The
+ * exception is a "processing" that is signed with the attempt's own keys.
  */
 export async function processNotice(unreserved: PaymentDeps, notice: Notice): Promise<void> {
   const deps = withReserved(unreserved)
@@ -190,7 +193,10 @@ export async function processNotice(unreserved: PaymentDeps, notice: Notice): Pr
   await endNotice(database, notice, { ...result, attemptId: attempt.id })
 }
 
-/** Checks for received money first, because its notice may be lost, then for refunds and disputes. Throws to retry the notice later. */
+/**
+ * Checks for received money first, because its notice may be lost, then for refunds and disputes. Throws to retry the
+ * notice later.
+ */
 async function reconcileForNotice(deps: PaymentDeps, attempt: Attempt): Promise<Reconciled> {
   await checkAttempt(deps, attempt, { source: 'notice' })
   const reconciled = await reconcileAttempt(deps, attempt)
@@ -210,8 +216,8 @@ function noticeResultOf(reconciled: Reconciled): { state: 'done' | 'ignored'; no
 }
 
 /**
- * Some notices have only a transaction id, so the provider is asked for its order. Throws to retry later when it does not answer. `names`: of
- * the order, which is none of this merchant's.
+ * Some notices have only a transaction id, so the provider is asked for its order. Throws to retry later when it does
+ * not answer. `names`: of the order, which is none of this merchant's.
  */
 async function findAttemptOf(
   { database, providers }: PaymentDeps,

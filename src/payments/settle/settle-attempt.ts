@@ -29,8 +29,8 @@ export type Signal = Pick<OutcomeReport, 'outcome' | 'source' | 'noticeSays' | '
 }
 
 /**
- * Every outcome is applied here: answers to a start, notices, the customer who returns, scheduled checks. The lock of the payment orders
- * signals that arrive at the same time: the second one is decided on what the first one has written.
+ * Every outcome is applied here: answers to a start, notices, the customer who returns, scheduled checks. The lock of
+ * the payment orders signals that arrive at the same time: the second one is decided on what the first one has written.
  */
 export async function settleAttempt(unreserved: PaymentDeps, attempt: Attempt, signal: Signal): Promise<PaymentState> {
   const deps = withReserved(unreserved)
@@ -131,8 +131,8 @@ export function noticeResult(before: Attempt, after: Attempt): { state: 'done' |
 }
 
 /**
- * Money that the provider reversed before we first saw it is a successful refund of kind `provider` without `providerRefundId`.
- * Reconciliation assigns the listed refund to this row instead of counting it again.
+ * Money that the provider reversed before we first saw it is a successful refund of kind `provider` without
+ * `providerRefundId`. Reconciliation assigns the listed refund to this row instead of counting it again.
  */
 function refundsOfEarlyReversals({ state, earlyReversals }: Decision, { id: attemptId }: Attempt, now: Date): Refund[] {
   const reason = 'Given back at the provider before it was seen here.'

@@ -82,7 +82,10 @@ export interface CreateDeps {
   paymentBatch: PaymentBatch
 }
 
-/** Creates a payment. The same idempotency key and body return the first payment; a used reference throws DuplicateReference. */
+/**
+ * Creates a payment. The same idempotency key and body return the first payment; a used reference throws
+ * DuplicateReference.
+ */
 export async function createPayment(deps: CreateDeps, wanted: CreatePayment): Promise<Created> {
   const { database, clock } = deps
   const refusal = await findRefusal(deps, wanted.caller, wanted.request)
@@ -155,8 +158,8 @@ export function newPayment(wanted: CreatePayment, now: Date): NewPayment {
 }
 
 /**
- * Inserts the payments of each place in one statement, with one commit. For each: true if it is new, or its error. A place that fails does not
- * fail the others; only when all of them fail, it throws.
+ * Inserts the payments of each place in one statement, with one commit. For each: true if it is new, or its error. A
+ * place that fails does not fail the others; only when all of them fail, it throws.
  */
 async function insertTogether(database: Database, payments: NewPayment[]): Promise<(boolean | Error)[]> {
   const results = new Map<NewPayment, boolean | Error>()
@@ -219,8 +222,8 @@ async function insertOneByOne(database: Database, payments: NewPayment[]): Promi
 }
 
 /**
- * Finds the payment that prevented the insert. Returns it for the same request; throws for another request with the same key, and for a
- * used reference.
+ * Finds the payment that prevented the insert. Returns it for the same request; throws for another request with the
+ * same key, and for a used reference.
  */
 async function findExisting(database: Database, wanted: NewPayment): Promise<Created | undefined> {
   const conflicting = await findConflicting(database, wanted)

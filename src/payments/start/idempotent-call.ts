@@ -21,7 +21,10 @@ export interface CallContext {
   startedBy: CallKey | undefined
 }
 
-/** Runs a call once per idempotency key. A repeat gets the stored answer; a concurrent repeat gets `idempotency_in_progress`. */
+/**
+ * Runs a call once per idempotency key. A repeat gets the stored answer; a concurrent repeat gets
+ * `idempotency_in_progress`.
+ */
 export async function withIdempotencyKey<Answer>(
   deps: { database: Database; clock: Clock },
   caller: Caller,

@@ -68,7 +68,10 @@ function startOf(
   return { capabilities, channel, merchantName, saveCard: request.saveCard, startedBy }
 }
 
-/** Creates the payment and its first attempt in one transaction. Throws a unique violation, with nothing written, if the reference is in use. */
+/**
+ * Creates the payment and its first attempt in one transaction. Throws a unique violation, with nothing written, if the
+ * reference is in use.
+ */
 function createWithIntent(
   deps: Deps,
   caller: Caller,
@@ -93,7 +96,9 @@ function wantedOf(caller: Caller, request: InitializeRequest, integration: Integ
   return { caller, request: payment, reference, expiresInSeconds, idempotency: undefined }
 }
 
-/** The attempt that an earlier run of the same call started. Not a failed one: its link must not be paid beside another. */
+/**
+ * The attempt that an earlier run of the same call started. Not a failed one: its link must not be paid beside another.
+ */
 async function findStarted({ database }: Deps, startedId: string | null): Promise<StartedAttempt | undefined> {
   const id = startedId === null ? undefined : parseId('attempt', startedId)
   const found = id && (await findStateByAttempt(database, id))

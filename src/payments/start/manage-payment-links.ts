@@ -11,8 +11,8 @@ import type { CallContext } from './idempotent-call.ts'
 type Deps = Omit<CreateDeps, 'paymentBatch'>
 
 /**
- * The limit can be passed by calls that run at the same time: it is there against scripts. With `startedId`, an earlier run of the same call
- * has made the link.
+ * The limit can be passed by calls that run at the same time: it is there against scripts. With `startedId`, an earlier
+ * run of the same call has made the link.
  */
 export async function createLink(
   deps: Deps,

@@ -47,11 +47,11 @@ export interface PageChoice {
 }
 
 /**
- * Handles a submit of the checkout page. The result is the payment's state, also after a decline, a timeout, or an attempt in another
- * tab. Only errors that the state cannot show are thrown.
+ * Handles a submit of the checkout page. The result is the payment's state, also after a decline, a timeout, or an
+ * attempt in another tab. Only errors that the state cannot show are thrown.
  *
- * Failover: if a provider certainly started nothing, the next provider is called. After an unknown outcome it is not, because both
- * could charge the customer.
+ * Failover: if a provider certainly started nothing, the next provider is called. After an unknown outcome it is not,
+ * because both could charge the customer.
  */
 export async function payOnPage(deps: PaymentDeps, payment: Payment, choice: PageChoice): Promise<PaymentState> {
   try {
@@ -162,7 +162,9 @@ function isMeantBy(
   return instructions.savedCard === card && amountCharged <= atMost
 }
 
-/** A confirmation starts a charge, so the integration must be enabled with the keys that the attempt was started with. */
+/**
+ * A confirmation starts a charge, so the integration must be enabled with the keys that the attempt was started with.
+ */
 function takesCardsAt({ provider, keysVersion, channels }: EnabledIntegration, waiting: AwaitingConfirmation): boolean {
   return provider === waiting.provider && keysVersion === waiting.keysVersion && channels.includes('card')
 }

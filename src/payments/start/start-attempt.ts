@@ -65,8 +65,8 @@ export interface Start {
 }
 
 /**
- * Starts an attempt: commits the intent, calls the provider, commits its answer. If an attempt of the same provider and channel is open,
- * it is returned and the provider is not called.
+ * Starts an attempt: commits the intent, calls the provider, commits its answer. If an attempt of the same provider and
+ * channel is open, it is returned and the provider is not called.
  */
 export async function startAttempt(deps: PaymentDeps, payment: Payment, start: Start): Promise<StartedAttempt> {
   const { capabilities, channel, startedBy } = start
@@ -199,7 +199,10 @@ export function writeConfirmed(
   return intentOf(deps, decision.state, attemptIn(decision.state, waiting.id), { merchantName, saved })
 }
 
-/** Calls the provider and stores its answer. `onPage`: the customer waits on the checkout page, and failover is possible. */
+/**
+ * Calls the provider and stores its answer. `onPage`: the customer waits on the checkout page, and failover is
+ * possible.
+ */
 export async function executeStart(
   deps: PaymentDeps,
   intent: Intent,
@@ -235,8 +238,8 @@ export async function executeStart(
       })
     }
     case 'unknown': {
-      // An error status instead of a page or an account number: the customer received nothing to pay with, so no money can move. This does
-      // not hold for a direct charge of a saved card.
+      // An error status instead of a page or an account number: the customer received nothing to pay with, so no money
+      // can move. This does not hold for a direct charge of a saved card.
       const unusable = onPage && answer.errorStatus !== undefined && !saved?.isChosen
       if (answer.neverSent || unusable) {
         await settleStart(deps, intent, notStartedOutcome(answer.because), call)

@@ -8,7 +8,9 @@ import type { AttemptStatus } from './statuses.ts'
 
 export { ATTEMPT_STATUSES, type AttemptStatus } from './statuses.ts'
 
-/** One attempt to pay a payment, through one provider and channel. Its statuses and transitions: see payment-state.ts. */
+/**
+ * One attempt to pay a payment, through one provider and channel. Its statuses and transitions: see payment-state.ts.
+ */
 export interface Attempt {
   id: AttemptId
   place: Place
@@ -33,7 +35,10 @@ export interface Attempt {
   amountReturned: number
   /** Of that: refunded and counted in the payment's `amountRefunded`. */
   amountRefunded: number
-  /** Of `amountReturned`: transactions reversed in full before we first saw them. They never counted towards the payment. */
+  /**
+   * Of `amountReturned`: transactions reversed in full before we first saw them. They never counted towards the
+   * payment.
+   */
   amountReversed: number
   /** The provider issued the ids of all its transactions. False before the first one. */
   idsAreProviders: boolean
@@ -102,8 +107,8 @@ export function handleOf(attempt: Attempt): OrderHandle {
 }
 
 /**
- * The provider did not answer the start, no instructions were handed out, no card was charged, and the provider does not know the order.
- * Such an attempt cannot be paid.
+ * The provider did not answer the start, no instructions were handed out, no card was charged, and the provider does
+ * not know the order. Such an attempt cannot be paid.
  */
 export function isUnstarted(attempt: Attempt): boolean {
   const { status, instructions, chargedAtOnce, noticeSaidPaid, knownToProvider } = attempt
@@ -112,8 +117,8 @@ export function isUnstarted(attempt: Attempt): boolean {
 
 export const MAX_ATTEMPTS = 20
 /**
- * A page that was opened by client-id and reference alone starts an attempt only while the payment has had fewer than this. Both are public:
- * a stranger cannot use up the attempts of the customer's link and of the merchant.
+ * A page that was opened by client-id and reference alone starts an attempt only while the payment has had fewer than
+ * this. Both are public: a stranger cannot use up the attempts of the customer's link and of the merchant.
  */
 export const MAX_ATTEMPTS_BY_REFERENCE = 10
 

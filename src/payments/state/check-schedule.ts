@@ -1,5 +1,5 @@
-// The check schedule of an attempt: when the worker asks the provider for the outcome. Notices can be lost, so every attempt is
-// checked with increasing intervals (backoff) until its outcome is known and no more money can arrive.
+// The check schedule of an attempt: when the worker asks the provider for the outcome. Notices can be lost, so every
+// attempt is checked with increasing intervals (backoff) until its outcome is known and no more money can arrive.
 import { type Attempt, type CheckSchedule, isUnstarted } from './attempt.ts'
 
 const SECOND = 1_000
@@ -27,7 +27,9 @@ const UNSTARTED_AFTER = [
   ...UNKNOWN_AFTER.filter((offset) => offset > UNSTARTED_UNTIL),
 ]
 
-/** Open instructions: a lost notice delays a payment by a minute at first; an unused link costs about 60 calls a day. */
+/**
+ * Open instructions: a lost notice delays a payment by a minute at first; an unused link costs about 60 calls a day.
+ */
 const OPEN_AFTER = [
   10 * SECOND,
   30 * SECOND,
@@ -100,7 +102,10 @@ export function restartSchedule(now: Date): CheckSchedule {
 
 const OUTCOME_UNKNOWN = 'outcome_unknown: the provider never gave a clear answer.'
 
-/** Sets the time of the next check. When the schedule has ended and the outcome is still unknown, the attempt needs review. */
+/**
+ * Sets the time of the next check. When the schedule has ended and the outcome is still unknown, the attempt needs
+ * review.
+ */
 export function withNextCheck(attempt: Attempt, before: Attempt, now: Date): Attempt {
   const since = attempt.status === before.status ? attempt.checks.since : now
   const current = { ...attempt, checks: { ...attempt.checks, since } }

@@ -2,7 +2,10 @@ import type { AttemptId, DisputeId, MerchantId, PaymentId, RefundId } from '../.
 import type { Mode } from '../../kernel/mode.ts'
 import type { ListedDispute } from '../../providers/provider.ts'
 
-/** A cardholder disputes a charge with their bank. The payment stays `successful`; lost money is counted by one refund row. */
+/**
+ * A cardholder disputes a charge with their bank. The payment stays `successful`; lost money is counted by one refund
+ * row.
+ */
 export interface Dispute {
   id: DisputeId
   paymentId: PaymentId
@@ -29,8 +32,8 @@ export type DisputeStatus = 'open' | 'won' | 'lost'
 export const DISPUTE_STATUSES: readonly DisputeStatus[] = ['open', 'won', 'lost']
 
 /**
- * The change that a listed dispute causes. A resolved dispute can switch between won and lost (a provider may reinstate the money), but
- * never reopens: a stale list must not undo a result.
+ * The change that a listed dispute causes. A resolved dispute can switch between won and lost (a provider may reinstate
+ * the money), but never reopens: a stale list must not undo a result.
  */
 export function disputeChange(known: Dispute, listed: ListedDispute): 'updated' | 'won' | 'lost' | null {
   if (listed.status !== 'open') return listed.status === known.status ? null : listed.status

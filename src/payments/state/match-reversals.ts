@@ -38,7 +38,8 @@ export function matchRefund(onRecord: OnRecord, listed: ListedRefund, isAnother:
   if (disputes.some(({ settledBy }) => settledBy === listed.refundId)) return { kind: 'nothing' }
   if (listed.status === 'failed') return { kind: 'nothing' }
   const match = matchUnknownRefund(onRecord, listed)
-  // Money that was reversed at first sight includes pending refunds. With their id on record, a later failure is recognised.
+  // Money that was reversed at first sight includes pending refunds. With their id on record, a later failure is
+  // recognised.
   return listed.status === 'successful' || match.kind === 'adopts' ? match : { kind: 'nothing' }
 }
 
@@ -74,7 +75,10 @@ function isUnnamed({ kind, status, providerRefundId }: Refund): boolean {
 
 const CLOCKS_DIFFER_BY_MS = 5 * 60_000
 
-/** The row of such money that covers this amount and time, with the least left over. One row may stand for several refunds. */
+/**
+ * The row of such money that covers this amount and time, with the least left over. One row may stand for several
+ * refunds.
+ */
 function covering(refunds: Refund[], amount: number, at: Date): Refund | undefined {
   return refunds
     .filter((refund) => isUnnamed(refund) && refund.amount >= amount && mayBeBefore(at, refund.createdAt))

@@ -35,7 +35,10 @@ const RETURNED_UNDER_OTHER_KEYS =
 /** What is on record about an answer's receipts. Read under the lock of the payment. */
 export interface RecordedMoney {
   receipts: RecordedReceipt[]
-  /** Of an answer that names one reversed sum for an order: what the payments that have money of this order have refunded. */
+  /**
+   * Of an answer that names one reversed sum for an order: what the payments that have money of this order have
+   * refunded.
+   */
   returnedByPayments: number
 }
 
@@ -46,15 +49,16 @@ export const areSharesOfOrder = (receipts: Receipt[]) =>
   receipts.some(isShareOfOrder) && totalsOf(receipts).returned > 0
 
 /**
- * The receipts of an answer that are not recorded for an attempt yet. What a person has returned by hand of unmatched money is returned. Other
- * keys of the merchant may be of the same account at the provider, or of another one with an equal id: a record under them counts if it has
- * the same amount, and a person is asked. Where the provider names one sum for an order, `receipts` are all of that order, and each new one
- * has its share.
+ * The receipts of an answer that are not recorded for an attempt yet. What a person has returned by hand of unmatched
+ * money is returned. Other keys of the merchant may be of the same account at the provider, or of another one with an
+ * equal id: a record under them counts if it has the same amount, and a person is asked. Where the provider names one
+ * sum for an order, `receipts` are all of that order, and each new one has its share.
  */
 export function newReceiptsOf({ keysVersion }: Attempt, receipts: Receipt[], recorded: RecordedMoney): NewReceipt[] {
   const own = recorded.receipts.filter((each) => each.keysVersion === keysVersion)
   const assigned = new Set(own.filter(({ attemptId }) => attemptId !== null).map(({ transactionId }) => transactionId))
-  const all = [...new Map(receipts.map((receipt) => [receipt.transactionId, receipt])).values()] // one that occurs twice counts once
+  // one that occurs twice counts once
+  const all = [...new Map(receipts.map((receipt) => [receipt.transactionId, receipt])).values()]
   const shares = areSharesOfOrder(all) ? sharesOfOrder(all, recorded) : undefined
   const byHand = recorded.receipts.filter(
     ({ attemptId, returnedByHand }) => attemptId === null && returnedByHand !== null,
@@ -108,9 +112,9 @@ export function areIdsProviders({ amountReceived, idsAreProviders }: Attempt, re
 }
 
 /**
- * What is on record of an attempt and not in an answer that names new money by ids that an adapter made up. It may be the same money under
- * another id: two transfers, and then one of their sum. Money of another order, which a person matched with the payment, is in no answer about
- * this one.
+ * What is on record of an attempt and not in an answer that names new money by ids that an adapter made up. It may be
+ * the same money under another id: two transfers, and then one of their sum. Money of another order, which a person
+ * matched with the payment, is in no answer about this one.
  */
 export function missingInAnswer<OnRecord extends { transactionId: string; isMatched: boolean }>(
   onRecord: OnRecord[],

@@ -67,7 +67,9 @@ export function returnedByHand(reviews: Pick<Review, 'act' | 'amount'>[]): numbe
   return reviews.filter(({ act }) => act === 'returned_by_hand').reduce((sum, { amount }) => sum + amount, 0)
 }
 
-/** How open money goes back through the provider: whether it counts as refunded of the payment, and how much at once. */
+/**
+ * How open money goes back through the provider: whether it counts as refunded of the payment, and how much at once.
+ */
 export function planRefund(
   { payment }: PaymentState,
   { kind, amount, attempt }: OpenMoney,

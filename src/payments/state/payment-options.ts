@@ -44,7 +44,9 @@ export function optionsForChannel(
     : new Problem('no_integration_available', `No integration takes ${currency} in ${country} by ${channel}.`)
 }
 
-/** All options, healthy providers first, then in the merchant's order. An unhealthy provider remains as the last option. */
+/**
+ * All options, healthy providers first, then in the merchant's order. An unhealthy provider remains as the last option.
+ */
 function allOptions(payment: Payable, integrations: Integration[], providers: ProviderInfo): PaymentOption[] {
   const options: PaymentOption[] = []
   for (const { provider, channels } of integrationsFor(payment, integrations)) {

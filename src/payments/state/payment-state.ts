@@ -8,13 +8,13 @@ import { assertPending, type Payment } from './payment.ts'
 import type { EarlyReversal } from './reversed-money.ts'
 
 /**
- * The state machine of a payment and its attempts. Each transition is a pure function from PaymentState to Decision. The operations in
- * payments/ call it under the payment's row lock, in changePayment, and write the Decision with writeDecision. Transitions by a provider's outcome are in
- * settle.ts.
+ * The state machine of a payment and its attempts. Each transition is a pure function from PaymentState to Decision.
+ * The operations in payments/ call it under the payment's row lock, in changePayment, and write the Decision with
+ * writeDecision. Transitions by a provider's outcome are in settle.ts.
  *
  *   payment     from                  to          transition
  *               pending               successful  settle: one attempt is paid in full
- *               pending               cancelled   cancel: by the merchant or the customer, while no attempt is processing
+ *               pending cancelled cancel: by the merchant or the customer, while no attempt is processing
  *               pending               expired     expire: expiresAt has passed
  *               cancelled, expired    successful  settle: the money arrived later; `late` is true
  *   `successful` is final. Refunds and disputes change amounts, never the status.
@@ -24,12 +24,12 @@ import type { EarlyReversal } from './reversed-money.ts'
  *               processing            pending     storeInstructions; or settle: the provider waits for the customer
  *               processing            abandoned   the same, when the payment has ended in the meantime
  *               pending               processing  confirmSavedCard; or settle: money may be moving
- *               failed                processing  settle: money may be moving (the customer tried again on the same link)
+ *               failed processing settle: money may be moving (the customer tried again on the same link)
  *               pending               abandoned   cancel, expire, or settle: another attempt succeeded
- *               pending, processing   failed      settle: declined, reversed, wrong amount, or order missing at the provider
+ *               pending, processing failed settle: declined, reversed, wrong amount, or order missing at the provider
  *               failed                failed      settle: the provider declined another try
  *               any but successful    successful  settle: paid in full, and the payment is not successful yet
- *               any but successful    surplus     settle: paid, but the payment was successful already; the money is refunded
+ *               any but successful surplus settle: paid, but the payment was successful already; the money is refunded
  *   A processing attempt is never abandoned or cancelled: its outcome is unknown until the provider gives it.
  */
 export interface PaymentState {
@@ -79,8 +79,8 @@ export function assertCanStartAttempt(state: PaymentState, now: Date, limit = MA
 }
 
 /**
- * The attempt that a repeated initialize returns: same provider and channel, with instructions that are still open. A second link or
- * account number for the same order could be paid as well. Throws when the payment cannot be paid now.
+ * The attempt that a repeated initialize returns: same provider and channel, with instructions that are still open. A
+ * second link or account number for the same order could be paid as well. Throws when the payment cannot be paid now.
  */
 export function findOpenAttempt(
   state: PaymentState,
@@ -173,7 +173,9 @@ export function storeInstructions(
   return decide(replaceAttempt(state, withNextCheck(after, before, now)), statusChange(before, after))
 }
 
-/** An attempt that waits until the customer confirms the charge of a saved card. Its provider has not been called yet. */
+/**
+ * An attempt that waits until the customer confirms the charge of a saved card. Its provider has not been called yet.
+ */
 export type AwaitingConfirmation = Attempt & { instructions: Extract<Instructions, { kind: 'confirm' }> }
 
 export function awaitsConfirmation(attempt: Attempt): attempt is AwaitingConfirmation {
@@ -181,8 +183,8 @@ export function awaitsConfirmation(attempt: Attempt): attempt is AwaitingConfirm
 }
 
 /**
- * Whether the checkout page may charge this saved card. Without `user.id` the customer's identity is not proven. Then only a card that
- * awaits confirmation is allowed, because the merchant's initialize asked for it.
+ * Whether the checkout page may charge this saved card. Without `user.id` the customer's identity is not proven. Then
+ * only a card that awaits confirmation is allowed, because the merchant's initialize asked for it.
  */
 export function mayUseSavedCard({ payment, attempts }: PaymentState, card: SavedCardId): boolean {
   return (

@@ -12,7 +12,10 @@ export const ERASED = 'erased'
 
 /** The address of an erased customer. */
 export const pseudonymOf = (random: Buffer): string => `${ERASED}-${random.toString('hex')}@customer.invalid`
-/** A regular expression for JavaScript and PostgreSQL. The domain `.invalid` is reserved, so no customer has such an address. */
+/**
+ * A regular expression for JavaScript and PostgreSQL. The domain `.invalid` is reserved, so no customer has such an
+ * address.
+ */
 export const PSEUDONYM = `^${ERASED}-[0-9a-f]{16}@customer[.]invalid$`
 export const isErased = ({ email }: { email: string }): boolean => new RegExp(PSEUDONYM).test(email)
 

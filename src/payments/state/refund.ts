@@ -29,12 +29,16 @@ export interface Refund {
   resolvedAt: Date | null
 }
 
-/** The subject in the audit log: a refund, and where its money goes. Never the whole account number, which may be short. */
+/**
+ * The subject in the audit log: a refund, and where its money goes. Never the whole account number, which may be short.
+ */
 export function refundSubject(id: RefundId, account: BankAccount | undefined): string {
   return account ? `${id} to bank ${account.bankCode}, account …${account.accountNumber.slice(1).slice(-4)}` : id
 }
 
-/** merchant: by API or CLI. surplus: automatic. provider: made at the provider, or by hand. chargeback: a lost dispute. */
+/**
+ * merchant: by API or CLI. surplus: automatic. provider: made at the provider, or by hand. chargeback: a lost dispute.
+ */
 export type RefundKind = 'merchant' | 'surplus' | 'provider' | 'chargeback'
 
 export interface WantedRefund
@@ -86,8 +90,8 @@ export function refundReference(id: RefundId): string {
 }
 
 /**
- * Chooses the attempt and the amount of a refund, never more than the attempt received. A payment that ended unpaid may have money on
- * several attempts; each needs a refund of its own.
+ * Chooses the attempt and the amount of a refund, never more than the attempt received. A payment that ended unpaid may
+ * have money on several attempts; each needs a refund of its own.
  */
 export function planRefund(
   { payment, attempts }: PaymentState,
@@ -117,7 +121,10 @@ export function planRefund(
   return { attempt: source.attempt, amount }
 }
 
-/** Throws before the provider is called, if it needs the customer's bank account, or would not use the one that was given. */
+/**
+ * Throws before the provider is called, if it needs the customer's bank account, or would not use the one that was
+ * given.
+ */
 export function assertAccountFits(
   { title, refundNeedsAccount = [] }: Capabilities,
   { channel }: Pick<Attempt, 'channel'>,
@@ -144,8 +151,8 @@ export function isWaitingForAccount({ status, needsReview }: Pick<Refund, 'statu
 }
 
 /**
- * Why a pending refund needs a review, after an answer of the provider. `because`: it needs the customer's bank account. A try without one
- * learns nothing new, and does not replace why the last one was refused.
+ * Why a pending refund needs a review, after an answer of the provider. `because`: it needs the customer's bank
+ * account. A try without one learns nothing new, and does not replace why the last one was refused.
  */
 export function reviewAfter(refund: Refund, because: string | undefined, hadAccount: boolean): string | null {
   if (because !== undefined && !hadAccount && isWaitingForAccount(refund)) return refund.needsReview
@@ -164,8 +171,8 @@ export function assertMayRefund(refunds: Refund[]): void {
 const REPEATED_WITHIN_MS = 60_000
 
 /**
- * Refuses a probable double click: a refund without an idempotency key that repeats the amount, or the full refund, within a minute. A
- * failed refund may be repeated.
+ * Refuses a probable double click: a refund without an idempotency key that repeats the amount, or the full refund,
+ * within a minute. A failed refund may be repeated.
  */
 export function assertNotRepeated(refunds: Refund[], state: PaymentState, wanted: number | undefined, now: Date): void {
   const recent = refunds.filter(

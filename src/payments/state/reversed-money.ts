@@ -1,8 +1,8 @@
 import type { Receipt } from '../../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
 
-// Transactions that the provider had reversed in part or in full (reversal, refund in its dashboard, lost dispute) before we first saw
-// them.
+// Transactions that the provider had reversed in part or in full (reversal, refund in its dashboard, lost dispute)
+// before we first saw them.
 
 /** The reversed amount of the transaction, at most its amount. */
 export function reversedAmount({ amount, returned = 0 }: Receipt): number {
@@ -64,10 +64,11 @@ export interface KnownShare {
 }
 
 /**
- * For a provider that names one reversed sum for an order: the share of each of its transactions, by id. `receipts`: all of the order, the
- * oldest first. A share that is on record stays, because a person may have acted on it. Only what is not on record is spread: first over what
- * a person returned by hand, perhaps in the provider's dashboard, then over the newest. If the sum is less than is on record, a refund
- * failed, and no share is certain: each is less. `byPayments`: what payments that have money of this order have refunded.
+ * For a provider that names one reversed sum for an order: the share of each of its transactions, by id. `receipts`:
+ * all of the order, the oldest first. A share that is on record stays, because a person may have acted on it. Only what
+ * is not on record is spread: first over what a person returned by hand, perhaps in the provider's dashboard, then over
+ * the newest. If the sum is less than is on record, a refund failed, and no share is certain: each is less.
+ * `byPayments`: what payments that have money of this order have refunded.
  */
 export function sharesOf(receipts: Receipt[], known: KnownShare[], byPayments: number): Map<string, number> {
   const { returned } = totalsOf(receipts)
@@ -93,8 +94,9 @@ export function sharesOf(receipts: Receipt[], known: KnownShare[], byPayments: n
 }
 
 /**
- * A refund row to be written with the receipt: kind `provider`, successful, without the provider's refund id, which we do not know.
- * Reconciliation matches the provider's listed refunds and lost disputes with this row, so that they are not counted again.
+ * A refund row to be written with the receipt: kind `provider`, successful, without the provider's refund id, which we
+ * do not know. Reconciliation matches the provider's listed refunds and lost disputes with this row, so that they are
+ * not counted again.
  */
 export interface EarlyReversal {
   transactionId: string

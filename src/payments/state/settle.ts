@@ -36,8 +36,8 @@ import {
 } from './reversed-money.ts'
 
 /**
- * How an outcome reached us: the answer to the start, a notice, the customer's return to the page, a scheduled check, or a
- * person who matched unmatched money with the payment. Shown in timelines.
+ * How an outcome reached us: the answer to the start, a notice, the customer's return to the page, a scheduled check,
+ * or a person who matched unmatched money with the payment. Shown in timelines.
  */
 export type Source = 'start' | 'notice' | 'return' | 'check' | 'match'
 
@@ -60,7 +60,10 @@ export function contradictsNotice(noticeSays: OutcomeReport['noticeSays'], outco
   return noticeSays === 'failed' && outcome.kind === 'paid'
 }
 
-/** Applies a provider's outcome to an attempt. Receipts come first: new money is counted once, independent of the outcome. */
+/**
+ * Applies a provider's outcome to an attempt. Receipts come first: new money is counted once, independent of the
+ * outcome.
+ */
 export function settle(state: PaymentState, report: OutcomeReport): Decision {
   const before = attemptIn(state, report.attemptId)
   const receipts = report.newReceipts.filter(({ amount }) => amount.currency === before.currency)
@@ -147,7 +150,10 @@ function withTotalsOf(payment: Payment, before: Attempt, after: Attempt): Paymen
   }
 }
 
-/** A card is paid when the provider says so; a bank account when the received amounts add up, independent of the status that the provider gives. */
+/**
+ * A card is paid when the provider says so; a bank account when the received amounts add up, independent of the status
+ * that the provider gives.
+ */
 function isPaidInFull(attempt: Attempt, outcome: Outcome): boolean {
   const hasMoney = attempt.channel === 'card' ? outcome.kind === 'paid' : attempt.amountReceived > 0
   return hasMoney && heldAmount(attempt) >= attempt.amountCharged
@@ -159,7 +165,8 @@ function succeed(state: PaymentState, before: Attempt, paid: Attempt, now: Date)
     status: 'successful',
     failure: null,
     noticeSaidPaid: false,
-    // A success answers an unknown outcome. Money in another currency, or perhaps returned by hand, still needs a person.
+    // A success answers an unknown outcome. Money in another currency, or perhaps returned by hand, still needs a
+    // person.
     needsReview: remainsAfterSuccess(paid.needsReview) ? paid.needsReview : null,
     resolvedAt: now,
   }
@@ -212,8 +219,8 @@ function reviewRequested(before: Attempt, after: Attempt): Change[] {
 }
 
 /**
- * The payment is successful already: the money is recorded on its attempt, announced and refunded, and never counted. A person must look at
- * money that may be on record already under another id.
+ * The payment is successful already: the money is recorded on its attempt, announced and refunded, and never counted. A
+ * person must look at money that may be on record already under another id.
  */
 function recordSurplus(
   state: PaymentState,
@@ -358,12 +365,18 @@ function isReversedAttempt({ status, failure, amountReversed }: Attempt): boolea
 
 const CHARGE_TAKES_AT_MOST_MS = 10 * 60_000
 
-/** A direct charge without instructions: "pending" means that the bank is working, and another attempt could charge twice. */
+/**
+ * A direct charge without instructions: "pending" means that the bank is working, and another attempt could charge
+ * twice.
+ */
 function isChargeInProgress({ chargedAtOnce, instructions, askedAt }: Attempt, now: Date): boolean {
   return chargedAtOnce && instructions === null && now.getTime() - askedAt.getTime() < CHARGE_TAKES_AT_MOST_MS
 }
 
-/** Money may be moving: blocks other attempts and restarts the check schedule. Abandoned and paid attempts keep their status. */
+/**
+ * Money may be moving: blocks other attempts and restarts the check schedule. Abandoned and paid attempts keep their
+ * status.
+ */
 function toProcessing(attempt: Attempt, now: Date): Attempt {
   const checks = restartSchedule(now)
   if (attempt.status === 'processing') return attempt
@@ -374,8 +387,9 @@ function toProcessing(attempt: Attempt, now: Date): Attempt {
 const MAY_NOT_BE_VISIBLE_YET_MS = 10 * 60_000
 
 /**
- * An order that the provider does not know fails after two such answers in a row, because new orders may not be visible yet and some
- * providers never list unused links. Answers count after 10 minutes, or at once for an order that was never handed out.
+ * An order that the provider does not know fails after two such answers in a row, because new orders may not be visible
+ * yet and some providers never list unused links. Answers count after 10 minutes, or at once for an order that was
+ * never handed out.
  */
 function attemptAfterMissing(attempt: Attempt, now: Date): Attempt {
   const age = now.getTime() - attempt.checks.since.getTime()

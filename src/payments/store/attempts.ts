@@ -162,9 +162,10 @@ export function scheduleReconciliation(tx: Writes, { place, id }: Attempt, at: D
 }
 
 /**
- * Claims attempts whose check is due, with a lease of one minute. They are found without a lock, over all places. Then an update of each place
- * takes those that are still due, so that of two processes one gets the attempt. Both use the same time of the database. `is true` uses no
- * index: with few due at the last analyze, PostgreSQL would read every due attempt to find those of this claim.
+ * Claims attempts whose check is due, with a lease of one minute. They are found without a lock, over all places. Then
+ * an update of each place takes those that are still due, so that of two processes one gets the attempt. Both use the
+ * same time of the database. `is true` uses no index: with few due at the last analyze, PostgreSQL would read every due
+ * attempt to find those of this claim.
  */
 export async function claimDueChecks(db: Queries, limit: number): Promise<Attempt[]> {
   const due = await db.rows<{ place: Place; id: string; now: string }>(sql`
@@ -182,7 +183,10 @@ export async function claimDueChecks(db: Queries, limit: number): Promise<Attemp
   return rows.map(attemptOf)
 }
 
-/** Makes the checks of a payment's attempts due now. The worker makes them. Attempts that await confirmation have no provider order. */
+/**
+ * Makes the checks of a payment's attempts due now. The worker makes them. Attempts that await confirmation have no
+ * provider order.
+ */
 export async function makeChecksDue(db: Queries, id: PaymentId): Promise<number> {
   const now = await readTime(db)
   const rows = await db.rows(sql`
@@ -192,8 +196,8 @@ export async function makeChecksDue(db: Queries, id: PaymentId): Promise<number>
 }
 
 /**
- * Rate limit for checks on a customer's return: one in 3 seconds per payment, over all processes. When it is exceeded, a scheduled check
- * becomes due after the 3 seconds.
+ * Rate limit for checks on a customer's return: one in 3 seconds per payment, over all processes. When it is exceeded,
+ * a scheduled check becomes due after the 3 seconds.
  */
 export async function claimProviderCheck(db: Queries, { id, place, paymentId }: Attempt, now: Date): Promise<boolean> {
   const claimed = await db.row(sql`
@@ -222,8 +226,8 @@ export async function releaseCheck(db: Queries, id: AttemptId, now: Date): Promi
 }
 
 /**
- * Postpones checks that exceed the rate limit of their integration, and releases their leases. An attempt that has changed since it
- * was claimed stays as it is. `is true` uses no index either, see claimDueChecks.
+ * Postpones checks that exceed the rate limit of their integration, and releases their leases. An attempt that has
+ * changed since it was claimed stays as it is. `is true` uses no index either, see claimDueChecks.
  */
 export async function postponeChecks(db: Queries, late: Postponed<Attempt>[], now: Date): Promise<void> {
   for (const [place, group] of groupByPlace(late, ({ item }) => item.place)) {

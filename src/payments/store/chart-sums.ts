@@ -6,7 +6,10 @@ import { FACTS, type Sum } from './rollups.ts'
 
 const DAY_MS = 24 * 3_600_000
 
-/** `part`: which part of a chart, from 1; then provider and channel are empty, and detail too, except for times to pay. Null: of all parts. */
+/**
+ * `part`: which part of a chart, from 1; then provider and channel are empty, and detail too, except for times to pay.
+ * Null: of all parts.
+ */
 export type ChartSum = Sum & { part: number | null }
 
 /** Stored sums to add to a part of a chart, or to subtract from it. */
@@ -18,8 +21,9 @@ interface Span {
 }
 
 /**
- * The stored sums that make up each part. Where a part has days in the daily sums, these are used, and hourly sums correct its two ends: a
- * day in Lagos is the day of UTC, with the hour before it and without its last hour. `daysTo`: days before this one have daily sums.
+ * The stored sums that make up each part. Where a part has days in the daily sums, these are used, and hourly sums
+ * correct its two ends: a day in Lagos is the day of UTC, with the hour before it and without its last hour. `daysTo`:
+ * days before this one have daily sums.
  */
 export function spansOf(starts: Date[], to: Date, daysTo: Date | null): { hours: Span[]; days: Span[] } {
   const hours: Span[] = []
@@ -53,9 +57,10 @@ function nearestDay(at: Date): Date {
 }
 
 /**
- * The sums of a merchant, for each part of a range and for all of it: `starts` are the beginnings of the parts. Facts after the cursor are
- * read from the payments and events themselves, from `recent` on, so that the newest ones are counted too. Each span is summed up by itself,
- * so that PostgreSQL reads it by the index, and does not compare all rows of a merchant with all spans.
+ * The sums of a merchant, for each part of a range and for all of it: `starts` are the beginnings of the parts. Facts
+ * after the cursor are read from the payments and events themselves, from `recent` on, so that the newest ones are
+ * counted too. Each span is summed up by itself, so that PostgreSQL reads it by the index, and does not compare all
+ * rows of a merchant with all spans.
  */
 export async function chartSums(
   db: Queries,
@@ -70,7 +75,8 @@ export async function chartSums(
   const days = arraysOf(withDays.days)
   const hours = arraysOf([...withDays.hours, ...withoutDays.hours])
   const areWithDays = [...withDays.hours.map(() => true), ...withoutDays.hours.map(() => false)]
-  // `has_days` is false when there are no daily sums, or no more: they are being made again, or this is a replica that is behind.
+  // `has_days` is false when there are no daily sums, or no more: they are being made again, or this is a replica that
+  // is behind.
   return db.rows<ChartSum>(sql`
     with cursor as materialized (
       select c.folded_to, c.days_to from (select ${place}::smallint as place) as one left join rollup_cursors c using (place)

@@ -44,7 +44,10 @@ export function findOwnersOfOldPayments(
      order by m.id`)
 }
 
-/** Of the payments that were locked in the place $1: those that have changed since $7, or for which something is left to do. */
+/**
+ * Of the payments that were locked in the place $1: those that have changed since $7, or for which something is left to
+ * do.
+ */
 const OPEN_PAYMENTS = `
   select payment_id from events where place = $1 and payment_id = any((select ids from locked)::uuid[]) and occurred_at >= $7
   union all
@@ -119,9 +122,10 @@ export interface DeletedPayments {
 }
 
 /**
- * Of the merchant's payments after that one that began before that time, oldest first: deletes those that have ended, have not changed
- * since that time and have nothing left to do, with everything that belongs to them. It is one statement: foreign keys are checked at its
- * end, and a busy process would hold the locks while its next statement waits for its turn.
+ * Of the merchant's payments after that one that began before that time, oldest first: deletes those that have ended,
+ * have not changed since that time and have nothing left to do, with everything that belongs to them. It is one
+ * statement: foreign keys are checked at its end, and a busy process would hold the locks while its next statement
+ * waits for its turn.
  */
 export async function deleteClosedPayments(
   db: Queries,

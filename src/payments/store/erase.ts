@@ -13,7 +13,10 @@ const MAX_DISTINCT = 100
 /** The limit of the column: what replaces a short name is longer. */
 const MAX_NOTE = 500
 
-/** The personal data of a customer, from their newest payments. Undefined if neither a payment nor a saved card has this address. */
+/**
+ * The personal data of a customer, from their newest payments. Undefined if neither a payment nor a saved card has this
+ * address.
+ */
 export async function findPersonalData(db: Queries, scope: Scope, email: string): Promise<PersonalData | undefined> {
   const rows = await db.rows<PersonalRow>(sql`
     select distinct user_email, user_name, user_phone_number, user_id from (
@@ -60,8 +63,8 @@ interface ErasedPayment extends PersonalRow {
 }
 
 /**
- * Erases the personal data of the customer's next payments, and of everything that is stored with them. The payments get another address,
- * so that a repeat goes on with the others. Returns how many there were.
+ * Erases the personal data of the customer's next payments, and of everything that is stored with them. The payments
+ * get another address, so that a repeat goes on with the others. Returns how many there were.
  */
 export async function eraseNextPayments(
   tx: Transaction,
@@ -181,7 +184,9 @@ async function eraseAttempts(tx: Transaction, scope: Scope, ids: string[], erase
   await eraseOpenNotices(tx, scope, attempts)
 }
 
-/** Notices about the attempts that are not processed yet, or could not be matched: they name the order, and no attempt. */
+/**
+ * Notices about the attempts that are not processed yet, or could not be matched: they name the order, and no attempt.
+ */
 async function eraseOpenNotices(
   tx: Transaction,
   { place, merchantId, mode }: Scope,

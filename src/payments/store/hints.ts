@@ -4,8 +4,8 @@ import { uuidOf } from '../../kernel/ids.ts'
 import type { Attempt } from '../state/attempt.ts'
 
 /**
- * Schedules a check after an unsigned notice: now, or a minute after the last such check of the payment. A check that is due sooner is
- * sufficient. The row of the first attempt holds the rate limit for the payment.
+ * Schedules a check after an unsigned notice: now, or a minute after the last such check of the payment. A check that
+ * is due sooner is sufficient. The row of the first attempt holds the rate limit for the payment.
  */
 export async function scheduleHintedCheck(
   tx: Transaction,

@@ -24,7 +24,9 @@ const LEASE_MS = 60_000
 /** Replaces a key that names an erased customer. Found by the key: a repeat of a refund must not refund again. */
 export const erasedKey = (key: string): string => `erased-${createHash('sha256').update(key).digest('hex')}`
 
-/** Claims the key with a lease of one minute. After the lease, a repeat takes over the call with its stored reference. */
+/**
+ * Claims the key with a lease of one minute. After the lease, a repeat takes over the call with its stored reference.
+ */
 export async function claimCall(db: Queries, scope: Scope, call: IdempotentCall, now: Date): Promise<Claim> {
   const runningUntil = new Date(now.getTime() + LEASE_MS)
   const merchant = uuidOf(scope.merchantId)
@@ -81,7 +83,10 @@ export function startedIdSaved({ place, merchantId, mode, endpoint, key }: CallK
      where place = ${place} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and endpoint = ${endpoint} and key = ${key}`
 }
 
-/** The call failed and may be retried with the same key. The reference is kept, so that a retry continues with the same payment. */
+/**
+ * The call failed and may be retried with the same key. The reference is kept, so that a retry continues with the same
+ * payment.
+ */
 export async function releaseCall(db: Queries, scope: Scope, call: IdempotentCall): Promise<void> {
   await db.rows(sql`
     update idempotent_calls set running_until = '-infinity'

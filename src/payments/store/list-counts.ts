@@ -6,8 +6,8 @@ import type { Refund } from '../state/refund.ts'
 import { CLOCKS_MAY_DIFFER_MS, type PaymentCriteria } from './payment-search.ts'
 
 /**
- * The number of payments for the criteria that the table of payments can answer alone; the rows to expect. Undefined with other criteria. No
- * more than `most` are counted.
+ * The number of payments for the criteria that the table of payments can answer alone; the rows to expect. Undefined
+ * with other criteria. No more than `most` are counted.
  */
 export async function countPayments(
   db: Queries,

@@ -40,13 +40,15 @@ function withTimes(reading: Notice['reading']): Notice['reading'] {
   return { ...reading, receipts: reading.receipts.map((receipt) => ({ ...receipt, at: new Date(receipt.at) })) }
 }
 
-/** Associated data of the encrypted body, which names the customer, and with some providers contains a saved card token. */
+/**
+ * Associated data of the encrypted body, which names the customer, and with some providers contains a saved card token.
+ */
 export const noticeContext = (digest: Buffer) => `notices.body:${digest.toString('hex')}`
 
 /**
- * Stores a notice; a repeat (the same digest) only increases a counter. The receiving process handles it at once. The worker takes it
- * after 10 seconds: after a crash, or beside the receiving process when the provider is slow, whose call may take 30 seconds. Both ask
- * the provider, and the payment's row lock serializes what they write.
+ * Stores a notice; a repeat (the same digest) only increases a counter. The receiving process handles it at once. The
+ * worker takes it after 10 seconds: after a crash, or beside the receiving process when the provider is slow, whose
+ * call may take 30 seconds. Both ask the provider, and the payment's row lock serializes what they write.
  */
 export async function insertNotice(
   db: Queries,
@@ -88,7 +90,10 @@ export async function claimWaitingNotices(db: Queries, limit: number): Promise<N
   return rows.map(noticeOf)
 }
 
-/** Postpones notices that exceed the rate limit of their integration. This does not count as a try. Of a processed one it has no effect. */
+/**
+ * Postpones notices that exceed the rate limit of their integration. This does not count as a try. Of a processed one
+ * it has no effect.
+ */
 export async function postponeNotices(db: Queries, late: Postponed<Notice>[], now: Date): Promise<void> {
   for (const [place, group] of groupByPlace(late, ({ item }) => item.place)) {
     await db.rows(sql`

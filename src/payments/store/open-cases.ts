@@ -24,7 +24,8 @@ const NONE: OpenCases = {
 }
 
 /**
- * Each count is read from a partial index, and ends at `maxCounted` of each mode: many cases in the sandbox must not hide one in live mode.
+ * Each count is read from a partial index, and ends at `maxCounted` of each mode: many cases in the sandbox must not
+ * hide one in live mode.
  */
 export async function countOpenCases(db: Queries, maxCounted: number): Promise<CasesByMode> {
   const { first, last } = ALL_PLACES

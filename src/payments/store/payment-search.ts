@@ -68,13 +68,14 @@ export interface PaymentPage {
 }
 
 /**
- * Rows that one statement reads. No more: the planner knows nothing about places and expects few rows, so with a larger limit it sorts all
- * payments of a merchant instead of reading an index in its order (600 ms at 200 000 rows, measured).
+ * Rows that one statement reads. No more: the planner knows nothing about places and expects few rows, so with a larger
+ * limit it sorts all payments of a merchant instead of reading an index in its order (600 ms at 200 000 rows,
+ * measured).
  */
 const ROWS_PER_READ = 101
 /**
- * A criterion without an index of its own (provider, amount …) is checked row by row. A page that has read this many times is answered with
- * what it found, and with the cursor to go on.
+ * A criterion without an index of its own (provider, amount …) is checked row by row. A page that has read this many
+ * times is answered with what it found, and with the cursor to go on.
  */
 const MAX_READS = 5
 
@@ -223,8 +224,8 @@ function sourceOf({ search = '', status, late, needsReview }: PaymentCriteria, i
 const MAX_NAMED = 200
 
 /**
- * The payments that have this id, reference, short code, account number, reference or transaction at the provider, or whose customer has a
- * saved card with these last four digits. Each by an index.
+ * The payments that have this id, reference, short code, account number, reference or transaction at the provider, or
+ * whose customer has a saved card with these last four digits. Each by an index.
  */
 async function findNamed(db: Queries, { place, merchantId, mode }: Scope, name: string): Promise<string[]> {
   const merchant = uuidOf(merchantId)

@@ -52,7 +52,10 @@ export async function findStateByAttempt(
   return state && attempt && { state, attempt }
 }
 
-/** Finds by id, by reference, then by an attempt's reference, so that a reference in the format of an id cannot hide a payment. */
+/**
+ * Finds by id, by reference, then by an attempt's reference, so that a reference in the format of an id cannot hide a
+ * payment.
+ */
 export async function findPaymentState(
   db: Queries,
   { place, merchantId, mode }: Scope,
@@ -83,8 +86,8 @@ export async function findPaymentState(
 }
 
 /**
- * Finds an attempt by our order reference or the provider's own, with its payment. Attempts with the given keys come first; others
- * match only by our random reference, or after their keys were rotated.
+ * Finds an attempt by our order reference or the provider's own, with its payment. Attempts with the given keys come
+ * first; others match only by our random reference, or after their keys were rotated.
  */
 export async function findStateByOrder(
   db: Queries,
@@ -132,9 +135,9 @@ export interface LockedPayment extends PaymentState {
 }
 
 /**
- * Locks the payment's row, and reads the rest behind it: each statement takes its snapshot when the lock is held. One join with a lock would
- * return the new payment with old attempts. `for update` would block inserts that refer to the payment. Attempts and refunds are not locked,
- * because leases on them are claimed without the payment.
+ * Locks the payment's row, and reads the rest behind it: each statement takes its snapshot when the lock is held. One
+ * join with a lock would return the new payment with old attempts. `for update` would block inserts that refer to the
+ * payment. Attempts and refunds are not locked, because leases on them are claimed without the payment.
  */
 export async function lockPayment(tx: Queries, id: PaymentId): Promise<LockedPayment> {
   const [place, uuid] = [placeOf(id), uuidOf(id)]

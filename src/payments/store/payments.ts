@@ -26,8 +26,9 @@ export interface NewPayment {
 }
 
 /**
- * Inserts one payment, which violates a unique index if its reference, key or short code is in use. Half the cost of `insertPayments` with
- * one item (218 µs against 430, measured): no arrays, and no `on conflict`, which inserts speculatively.
+ * Inserts one payment, which violates a unique index if its reference, key or short code is in use. Half the cost of
+ * `insertPayments` with one item (218 µs against 430, measured): no arrays, and no `on conflict`, which inserts
+ * speculatively.
  */
 export function insertPayment({ payment, idempotency }: NewPayment): Statement {
   const { user } = payment
@@ -43,8 +44,8 @@ export function insertPayment({ payment, idempotency }: NewPayment): Statement {
 }
 
 /**
- * Inserts all payments of one place in one statement, with one commit. Returns false for each whose reference, key or short code is in use,
- * also by another payment of the same call.
+ * Inserts all payments of one place in one statement, with one commit. Returns false for each whose reference, key or
+ * short code is in use, also by another payment of the same call.
  */
 export async function insertPayments(db: Queries, place: Place, payments: NewPayment[]): Promise<boolean[]> {
   const ids = payments.map(({ payment }) => uuidOf(payment.id))
@@ -271,8 +272,8 @@ const FAR_OFF = new Date('9999-01-01')
 const CLOCKS_MAY_DIFFER_MS = 3_600_000
 
 /**
- * Newest first, with keyset pagination: ids are ordered by time, so the cursor is the last id, and a time range is also a range of ids.
- * One statement per index, so that no filter scans a merchant's whole history.
+ * Newest first, with keyset pagination: ids are ordered by time, so the cursor is the last id, and a time range is also
+ * a range of ids. One statement per index, so that no filter scans a merchant's whole history.
  */
 export async function listPayments(db: Queries, scope: Scope, filter: PaymentFilter): Promise<Payment[]> {
   const merchant = uuidOf(scope.merchantId)
@@ -331,7 +332,10 @@ export interface PaymentOnPage {
   hasCards: boolean
 }
 
-/** For checkout pages, where the unguessable link is the permission. One statement for all concurrent page views of a place. */
+/**
+ * For checkout pages, where the unguessable link is the permission. One statement for all concurrent page views of a
+ * place.
+ */
 export async function findPaymentsForPage(db: Queries, ids: PaymentId[]): Promise<Map<PaymentId, PaymentOnPage>> {
   const groups = groupByPlace(ids, placeOf).map(([place, group]) => findForPage(db, place, group))
   return new Map((await Promise.all(groups)).flat().map((found) => [found.payment.id, found]))

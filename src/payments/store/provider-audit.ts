@@ -22,7 +22,10 @@ export interface RecordedTransaction {
   attemptId: AttemptId | null
   orderReference: string | null
   providerReference: string | null
-  /** Of the whole attempt, or of unmatched money: returned, and refunds that the provider may not have made: pending, and by hand. */
+  /**
+   * Of the whole attempt, or of unmatched money: returned, and refunds that the provider may not have made: pending,
+   * and by hand.
+   */
   returned: number
   returning: number
   receiptsOfAttempt: number
@@ -112,8 +115,8 @@ export async function pageOfRecorded(
 }
 
 /**
- * Whether another merchant has this order, named by us or by the provider. Two merchants may use one provider account: its list and its
- * notices have the money of both.
+ * Whether another merchant has this order, named by us or by the provider. Two merchants may use one provider account:
+ * its list and its notices have the money of both.
  */
 export async function isOrderOfAnother(
   db: Queries,

@@ -33,12 +33,16 @@ interface RecordedRow {
   by_hand: number | null
 }
 
-/** How often recorded money is read until all of it is locked. One more try is needed only for money that was recorded between two statements. */
+/**
+ * How often recorded money is read until all of it is locked. One more try is needed only for money that was recorded
+ * between two statements.
+ */
 const MAX_READS = 5
 
 /**
- * What is on record of these transactions, under all versions of the merchant's keys. Unmatched money is locked first, because a person may
- * be returning it at this moment. Throws `unavailable` if other money of these transactions was recorded during each of MAX_READS reads.
+ * What is on record of these transactions, under all versions of the merchant's keys. Unmatched money is locked first,
+ * because a person may be returning it at this moment. Throws `unavailable` if other money of these transactions was
+ * recorded during each of MAX_READS reads.
  */
 export async function readRecordedMoney(tx: Queries, of: OfKeys, receipts: Receipt[]): Promise<RecordedMoney> {
   if (receipts.length === 0) return { receipts: [], returnedByPayments: 0 }
@@ -51,7 +55,10 @@ export async function readRecordedMoney(tx: Queries, of: OfKeys, receipts: Recei
   throw unavailable(new Error(`money of the same transactions was recorded during ${MAX_READS} reads`))
 }
 
-/** Undefined if money was recorded between the two statements. Without its lock, another payment could take it before this one writes. */
+/**
+ * Undefined if money was recorded between the two statements. Without its lock, another payment could take it before
+ * this one writes.
+ */
 async function lockAndRead(
   tx: Queries,
   { place, merchantId, mode, provider, keysVersion }: OfKeys,
@@ -130,8 +137,9 @@ export function writeReceipt(tx: Writes, attempt: Attempt, receipt: NewReceipt, 
 }
 
 /**
- * Records money that matches no attempt. It is listed for the operator and counts towards no payment. Of unmatched money that is on record,
- * only what the provider has given back since is updated. Where the provider names one sum for an order, `receipts` are all of that order.
+ * Records money that matches no attempt. It is listed for the operator and counts towards no payment. Of unmatched
+ * money that is on record, only what the provider has given back since is updated. Where the provider names one sum for
+ * an order, `receipts` are all of that order.
  */
 export async function insertUnmatched(
   tx: Transaction,
@@ -140,7 +148,8 @@ export async function insertUnmatched(
   receipts: Receipt[],
 ): Promise<void> {
   const isOfOrder = receipts.some(isShareOfOrder)
-  // On record first: of two notices at once, the second one waits here, and then reads the shares that the first one has written.
+  // On record first: of two notices at once, the second one waits here, and then reads the shares that the first one
+  // has written.
   for (const { transactionId, amount, at: takenAt } of isOfOrder ? receipts : [])
     await tx.rows(sql`
       insert into receipts (place, merchant_id, mode, provider, account, transaction_id, amount, currency, counted, returned, taken_at)
@@ -165,7 +174,10 @@ export async function readShares(tx: Queries, of: OfKeys, receipts: Receipt[]): 
   return sharesOfOrder(receipts, await readRecordedMoney(tx, of, receipts))
 }
 
-/** A refund of unmatched money failed. False if the money was handled, or what is `recorded` of it has changed, meanwhile. */
+/**
+ * A refund of unmatched money failed. False if the money was handled, or what is `recorded` of it has changed,
+ * meanwhile.
+ */
 export async function lowerReturned(
   tx: Transaction,
   { place, merchantId, mode }: Scope,

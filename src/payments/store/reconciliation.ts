@@ -13,7 +13,10 @@ export interface DueReconciliation {
   integration: string
 }
 
-/** Claims attempts that are due for reconciliation, with a lease of ten minutes. Found without a lock, as in claimDueChecks. */
+/**
+ * Claims attempts that are due for reconciliation, with a lease of ten minutes. Found without a lock, as in
+ * claimDueChecks.
+ */
 export async function claimDueReconciliations(db: Queries, limit: number): Promise<DueReconciliation[]> {
   const due = await db.rows<{ place: Place; id: string; until: Date; integration: string; now: string }>(sql`
     select place, id, coalesce(reconcile_until, now()) as until, concat_ws(' ', merchant_id, mode, provider) as integration, now()::text as now

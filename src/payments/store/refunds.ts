@@ -65,7 +65,10 @@ interface With {
   sealedAccount?: Buffer | null | undefined
 }
 
-/** The refund is written before the provider is called. `lease`: this process calls it now; after a crash the worker does, with the same reference. */
+/**
+ * The refund is written before the provider is called. `lease`: this process calls it now; after a crash the worker
+ * does, with the same reference.
+ */
 export function insertRefund(
   tx: Writes,
   { merchantId, mode }: Owner,
@@ -90,8 +93,8 @@ export async function refundsOf(db: Queries, id: PaymentId): Promise<Refund[]> {
 }
 
 /**
- * The provider's ids of listed refunds that are on record for another attempt of the merchant: those that we asked for, by our reference, and
- * those made at the provider, of money that a person matched.
+ * The provider's ids of listed refunds that are on record for another attempt of the merchant: those that we asked for,
+ * by our reference, and those made at the provider, of money that a person matched.
  */
 export async function refundsOfOthers(
   db: Queries,
@@ -192,7 +195,10 @@ export function sealAccount(secrets: SecretBox, id: RefundId, account: BankAccou
   return secrets.seal(JSON.stringify(account), refundAccountContext(id))
 }
 
-/** The refund is due at once, so that the worker sends it if this process dies. The caller has locked it, and it is pending. */
+/**
+ * The refund is due at once, so that the worker sends it if this process dies. The caller has locked it, and it is
+ * pending.
+ */
 export function saveRefundAccount(tx: Writes, id: RefundId, sealed: Buffer, now: Date): void {
   tx.write(sql`
     update refunds set sealed_account = ${sealed}, due_at = ${now} where place = ${placeOf(id)} and id = ${uuidOf(id)}`)
@@ -224,7 +230,10 @@ export function reduceRefund(tx: Writes, id: RefundId, amount: number): void {
 /** A lease: the exclusive right to send one refund to the provider. */
 export interface RefundLease {
   token: string
-  /** On this process's monotonic clock, read before the statement, so that it never ends after the lease in the database. */
+  /**
+   * On this process's monotonic clock, read before the statement, so that it never ends after the lease in the
+   * database.
+   */
   heldUntilMs: number
 }
 
@@ -269,7 +278,10 @@ export async function claimDueRefunds(db: Queries, limit: number): Promise<Claim
   return rows.map((row) => ({ refund: refundOf(row), lease, integration: integrations.get(row.id) ?? '' }))
 }
 
-/** Postpones refunds that exceed the rate limit of their integration, and releases their leases. One that has ended has no `due_at`. */
+/**
+ * Postpones refunds that exceed the rate limit of their integration, and releases their leases. One that has ended has
+ * no `due_at`.
+ */
 export async function postponeRefunds(db: Queries, late: Postponed<ClaimedRefund>[], now: Date): Promise<void> {
   for (const [place, group] of groupByPlace(late, ({ item }) => placeOf(item.refund.id))) {
     const ids = group.map(({ item }) => uuidOf(item.refund.id))
@@ -309,7 +321,10 @@ export async function renewRefundLease(
 /** A refund with what a list of refunds shows of its payment. */
 export type RefundOfPayment = Refund & { paymentReference: string; email: string; provider: string }
 
-/** Newest first. One statement per index. The page is limited before the joins, which PostgreSQL would make with all refunds. */
+/**
+ * Newest first. One statement per index. The page is limited before the joins, which PostgreSQL would make with all
+ * refunds.
+ */
 export async function listRefunds(
   db: Queries,
   { place, merchantId, mode }: Scope,

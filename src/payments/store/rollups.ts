@@ -50,9 +50,9 @@ const IS_SUMMED_UP = new Fixed(`n.type in ('payment.successful', 'payment.cancel
                                            'attempt.started', 'attempt.successful', 'attempt.failed', 'attempt.abandoned')`)
 
 /**
- * The facts in a stretch, one row each. They are made of columns that never change, so that the audit gets the same sums again. The limit
- * is above every stretch; with it PostgreSQL looks up each payment and attempt, and does not read the whole tables. Expects `stretch`, and the
- * place as the first parameter of the statement.
+ * The facts in a stretch, one row each. They are made of columns that never change, so that the audit gets the same
+ * sums again. The limit is above every stretch; with it PostgreSQL looks up each payment and attempt, and does not read
+ * the whole tables. Expects `stretch`, and the place as the first parameter of the statement.
  */
 export const FACTS = new Fixed(`
     select p.merchant_id, p.mode, p.created_at as at, p.currency, 'payment.created' as fact, '' as provider, '' as channel, '' as detail, p.amount
@@ -81,7 +81,10 @@ export const FACTS = new Fixed(`
       join payments p on p.place = $1 and p.id = e.payment_id
       left join attempts a on a.place = $1 and a.reference = e.data->'attempt'->>'reference'`)
 
-/** For each place with new payments or events up to `until`: all that is new, up to its last row. It may be more than a stretch. */
+/**
+ * For each place with new payments or events up to `until`: all that is new, up to its last row. It may be more than a
+ * stretch.
+ */
 export async function findUnfolded(
   db: Queries,
   until: string,
@@ -124,8 +127,8 @@ export async function endOfStretch(db: Queries, { place, after, until }: Stretch
 }
 
 /**
- * Adds a stretch to the rollups and moves the cursor, in one statement. Does nothing if the cursor is not where the stretch begins: another
- * process was faster. So each fact is counted once.
+ * Adds a stretch to the rollups and moves the cursor, in one statement. Does nothing if the cursor is not where the
+ * stretch begins: another process was faster. So each fact is counted once.
  */
 export async function foldStretch(db: Queries, { place, after, until }: Stretch): Promise<void> {
   if (after === FIRST_UUID)
@@ -146,8 +149,8 @@ export async function foldStretch(db: Queries, { place, after, until }: Stretch)
 }
 
 /**
- * Adds the sums of one more day, from its hourly sums, if that day ends before `until`. Returns false if there is none. The caller knows
- * that with the cursor at `foldedTo` all facts before `until` are folded: after a reset they are not.
+ * Adds the sums of one more day, from its hourly sums, if that day ends before `until`. Returns false if there is none.
+ * The caller knows that with the cursor at `foldedTo` all facts before `until` are folded: after a reset they are not.
  */
 export async function sumNextDay(
   db: Queries,

@@ -11,7 +11,10 @@ export interface Customer {
   email: string
 }
 
-/** Associated data of the encrypted token, so that a row copied to another customer, provider or merchant does not decrypt. */
+/**
+ * Associated data of the encrypted token, so that a row copied to another customer, provider or merchant does not
+ * decrypt.
+ */
 export function tokenContext(scope: Owner, provider: string, { id, email }: Customer): string {
   return id === null
     ? `saved_cards.sealed_token:${scope.merchantId}:${scope.mode}:${provider}:${email.toLowerCase()}`
@@ -47,12 +50,16 @@ export interface SealedCard {
 }
 
 /**
- * Cards of one customer that are listed, and that can be charged: the same ones, the last used first. The page offers five of them. More are only
- * expected where a shop uses one address for many customers, and then the others have not been used for the longest time.
+ * Cards of one customer that are listed, and that can be charged: the same ones, the last used first. The page offers
+ * five of them. More are only expected where a shop uses one address for many customers, and then the others have not
+ * been used for the longest time.
  */
 const MAX_CARDS = 100
 
-/** The customer's cards, the last used first. A card beyond the first MAX_CARDS is not listed either, and is refused like an unknown one. */
+/**
+ * The customer's cards, the last used first. A card beyond the first MAX_CARDS is not listed either, and is refused
+ * like an unknown one.
+ */
 export async function findCardsOf(db: Queries, scope: Scope, customer: Customer): Promise<SealedCard[]> {
   const rows = await db.rows<{
     id: string
@@ -126,7 +133,10 @@ export async function listCards(db: Queries, scope: Scope, customer: Customer): 
   return rows.map(cardOf)
 }
 
-/** All saved cards of an e-mail address: their owners, and when the first and the last of them were saved. Undefined: there are none. */
+/**
+ * All saved cards of an e-mail address: their owners, and when the first and the last of them were saved. Undefined:
+ * there are none.
+ */
 export async function findCardsOfAddress(
   db: Queries,
   scope: Scope,
@@ -141,7 +151,8 @@ export async function findCardsOfAddress(
 }
 
 /**
- * The cards that the checkout page offers, last used first. A card is valid until its expiry month has ended in every time zone.
+ * The cards that the checkout page offers, last used first. A card is valid until its expiry month has ended in every
+ * time zone.
  */
 export async function listCardsToPayWith(
   db: Queries,

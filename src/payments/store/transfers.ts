@@ -42,8 +42,9 @@ export interface TransferCursor {
 export const FIRST_PAGE: TransferCursor = { receipt: Number.MAX_SAFE_INTEGER, attempt: LAST_UUID, payment: LAST_UUID }
 
 /**
- * Newest first. Each source is read in the order of its index, and the page takes the newest of their first lines. A line never passes another
- * one of its source, even if it is newer (a late payment): the cursor would skip the other one.
+ * Newest first. Each source is read in the order of its index, and the page takes the newest of their first lines. A
+ * line never passes another one of its source, even if it is newer (a late payment): the cursor would skip the other
+ * one.
  */
 export async function listTransfers(
   db: Queries,
@@ -210,8 +211,9 @@ interface UnmatchedRow {
 }
 
 /**
- * Locks unmatched money, and the records of the same transaction under other keys: of two members who handle both, one waits for the other.
- * `done`: it is handled, or the provider has given it back. Undefined if this merchant has no such money.
+ * Locks unmatched money, and the records of the same transaction under other keys: of two members who handle both, one
+ * waits for the other. `done`: it is handled, or the provider has given it back. Undefined if this merchant has no such
+ * money.
  */
 export async function lockUnmatched(
   tx: Queries,
@@ -248,8 +250,9 @@ export async function lockUnmatched(
 }
 
 /**
- * Whether the same transaction is on record under other keys of the merchant, where it is of a payment or was returned by hand. The caller
- * has locked it. Equal ids of different amounts may be of two accounts at the provider; an amount that only a notice names tells nothing.
+ * Whether the same transaction is on record under other keys of the merchant, where it is of a payment or was returned
+ * by hand. The caller has locked it. Equal ids of different amounts may be of two accounts at the provider; an amount
+ * that only a notice names tells nothing.
  */
 export async function isHandledUnderOtherKeys(
   tx: Queries,

@@ -17,7 +17,10 @@ import { insertUnmatched, readShares } from '../store/receipts.ts'
 import type { UnmatchedMoney } from '../store/transfers.ts'
 
 const HOUR_MS = 3_600_000
-/** A provider's calls may report times of one transaction that differ by hours. Most do not, and the list of a busy day is long. */
+/**
+ * A provider's calls may report times of one transaction that differ by hours. Most do not, and the list of a busy day
+ * is long.
+ */
 const MARGINS_MS = [HOUR_MS / 6, 24 * HOUR_MS]
 const MAX_PAGES = 50
 /** A person waits for the answer. */
@@ -25,8 +28,9 @@ const DEADLINE_MS = 20_000
 const TOO_LATE = unknown('it took too long')
 
 /**
- * Asks the provider for unmatched money: it may be on record because a notice said so, and no payment is paid by what a notice says. Throws
- * unless the provider has it as it is on record. Returns what the provider says of it; `reference` is of its order, null if it does not say.
+ * Asks the provider for unmatched money: it may be on record because a notice said so, and no payment is paid by what a
+ * notice says. Throws unless the provider has it as it is on record. Returns what the provider says of it; `reference`
+ * is of its order, null if it does not say.
  */
 export async function confirmMoney(
   { database, providers }: PaymentDeps,
@@ -53,8 +57,8 @@ export async function confirmMoney(
     const found = await findTransaction(client, receipt, signal)
     const isUnknown = 'kind' in found && found.kind === 'unknown' && !signal.aborted
     if (!isUnknown || (await client.verifyKeys()).kind !== 'bad') return found
-    // As in rotated-keys.ts: the provider refuses the keys of this account, so the current keys are used. Only what they find counts,
-    // because they may belong to another provider account.
+    // As in rotated-keys.ts: the provider refuses the keys of this account, so the current keys are used. Only what
+    // they find counts, because they may belong to another provider account.
     const other = await findTransaction(await currentConnection(), receipt, signal)
     return 'kind' in other ? found : other
   }

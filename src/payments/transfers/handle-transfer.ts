@@ -71,8 +71,8 @@ export async function findTransfer(
 }
 
 /**
- * Matches unmatched money with a payment, if the provider confirms it. The money is settled like any other: it may pay the payment, in full
- * or in part, also when the payment has ended (late). Returns the payment after it.
+ * Matches unmatched money with a payment, if the provider confirms it. The money is settled like any other: it may pay
+ * the payment, in full or in part, also when the payment has ended (late). Returns the payment after it.
  */
 export async function matchTransfer(
   deps: PaymentDeps,
@@ -118,7 +118,9 @@ interface OpenReceipt {
   isHandledTwice: boolean
 }
 
-/** Throws if the money is not there any more as the member saw it. `isConfirmed`: the provider is asked for the amount. */
+/**
+ * Throws if the money is not there any more as the member saw it. `isConfirmed`: the provider is asked for the amount.
+ */
 async function readOpen(
   tx: Queries,
   scope: Scope,
@@ -145,8 +147,8 @@ function assertMatch({ limit }: Handling, { payment }: PaymentState, open: OpenR
 }
 
 /**
- * Throws if the same transaction is on record under other keys and was handled there. Rotated keys of one account at the provider are
- * other keys in our records, too.
+ * Throws if the same transaction is on record under other keys and was handled there. Rotated keys of one account at
+ * the provider are other keys in our records, too.
  */
 function assertNotHandledTwice({ isHandledTwice }: OpenReceipt): void {
   if (!isHandledTwice) return
@@ -154,7 +156,10 @@ function assertNotHandledTwice({ isHandledTwice }: OpenReceipt): void {
   throw new Problem('conflict', `${why} Close this one with a note.`)
 }
 
-/** The attempt of this payment that has the order. Throws if the order is of another payment, whose checks count the money. */
+/**
+ * The attempt of this payment that has the order. Throws if the order is of another payment, whose checks count the
+ * money.
+ */
 async function attemptOfOrder(
   tx: Queries,
   scope: Scope,
@@ -307,8 +312,9 @@ function closeOpenMoney(closing: Closing, by: Handling, act: ClosingAct, open: O
 }
 
 /**
- * Money that a person returned is a refund like one that was made at the provider: it neither pays the payment nor is refunded again. If
- * the person did it in the provider's dashboard, reconciliation assigns the listed refund to this row.
+ * Money that a person returned is a refund like one that was made at the provider: it neither pays the payment nor is
+ * refunded again. If the person did it in the provider's dashboard, reconciliation assigns the listed refund to this
+ * row.
  */
 function recordByHand({ tx, deps, before }: Closing, by: Handling, open: OpenMoney): void {
   const { id: paymentId, currency } = before.payment

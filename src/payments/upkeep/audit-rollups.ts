@@ -21,7 +21,8 @@ export async function auditRollups(database: Database): Promise<{ rollups: numbe
   const differences: RollupDifference[] = []
   let rollups = 0
   for (const { place, foldedTo, daysTo } of await listCursors(database)) {
-    // What is folded later has later ids, but may be of an hour that is compared: read the stored sums again until the cursor stood still.
+    // What is folded later has later ids, but may be of an hour that is compared: read the stored sums again until the
+    // cursor stood still.
     let [stored, until]: [Totals | undefined, string] = [undefined, foldedTo]
     for (let tries = 1; !stored; tries++) {
       if (tries > MAX_READS)

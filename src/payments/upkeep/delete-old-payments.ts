@@ -9,8 +9,8 @@ const MERCHANTS = 1_000
 const FIRST_UUID = firstUuidAt(new Date(0))
 
 /**
- * Deletes payments, of one merchant after the other, that have not changed since that time and have nothing left to do. Each step is one
- * batch.
+ * Deletes payments, of one merchant after the other, that have not changed since that time and have nothing left to do.
+ * Each step is one batch.
  */
 export async function* deleteOldPayments(
   { database, batches }: { database: Database; batches: DeleteBatches },

@@ -17,8 +17,8 @@ export interface Erasure {
 }
 
 /**
- * Replaces the personal data of a customer everywhere it is stored. Amounts, times and references stay, and so do the totals. It goes in
- * batches, each complete in itself: after a crash the next call erases the rest.
+ * Replaces the personal data of a customer everywhere it is stored. Amounts, times and references stay, and so do the
+ * totals. It goes in batches, each complete in itself: after a crash the next call erases the rest.
  */
 export async function eraseCustomer(
   { database }: { database: Database },

@@ -4,14 +4,15 @@ import { firstUuidAt, timeOfUuid } from '../../kernel/ids.ts'
 import { endOfStretch, findUnfolded, foldStretch, listCursors, resetRollups, sumNextDay } from '../store/rollups.ts'
 
 /**
- * An id is given before its commit, so a row with a lower id may become visible after one with a higher id. Only rows are folded that are
- * older than any transaction can be; the charts read the newer ones themselves.
+ * An id is given before its commit, so a row with a lower id may become visible after one with a higher id. Only rows
+ * are folded that are older than any transaction can be; the charts read the newer ones themselves.
  */
 const LATE_COMMIT_MS = 15_000
 
 /**
- * Folds new payments and events into the hourly rollups, a limited number for each place. Returns true when more are waiting. Payments do
- * not write rollups themselves: payments of one merchant would wait for the lock of its hour. See docs/decisions/0017-rollups.md.
+ * Folds new payments and events into the hourly rollups, a limited number for each place. Returns true when more are
+ * waiting. Payments do not write rollups themselves: payments of one merchant would wait for the lock of its hour. See
+ * docs/decisions/0017-rollups.md.
  */
 export async function foldRollups({ database, clock }: { database: Database; clock: Clock }): Promise<boolean> {
   const until = firstUuidAt(new Date(clock.now().getTime() - LATE_COMMIT_MS))
@@ -29,8 +30,8 @@ export async function foldRollups({ database, clock }: { database: Database; clo
 const SETTLED_MS = 3_600_000
 
 /**
- * Sums up days from their hourly rollups, one for each place. Returns true when more are waiting. A day that is summed up does not change:
- * the cursor of the hourly rollups has passed it by an hour.
+ * Sums up days from their hourly rollups, one for each place. Returns true when more are waiting. A day that is summed
+ * up does not change: the cursor of the hourly rollups has passed it by an hour.
  */
 export async function sumUpDays({ database }: { database: Database }): Promise<boolean> {
   let isMore = false

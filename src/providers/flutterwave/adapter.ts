@@ -158,7 +158,8 @@ type StartAnswer = ReturnType<typeof started>
 function cardStart(said: StartAnswer, { startedAt, expiresAt }: Order, publicKey: string): CardStart {
   if ('kind' in said) return said
   const link = readLink(said.data)?.link
-  // The last part of the link is its own name. It tells an order that was begun from one that they never heard of: see checkOrder.
+  // The last part of the link is its own name. It tells an order that was begun from one that they never heard of: see
+  // checkOrder.
   const name = link && new URL(link).pathname.split('/').findLast(Boolean)
   if (!link || !name || name.length > 255) return unknown('it gave no link')
   const latest = startedAt.getTime() + MOST_MINUTES * 60_000

@@ -59,15 +59,17 @@ async function find(
 }
 
 /**
- * How an order stands. Each try on their page is a transaction of its own under our one reference, and verifying by reference shows one of
- * them, perhaps an old failure. So when there is one, all are listed, and a success among them is verified by its own id.
+ * How an order stands. Each try on their page is a transaction of its own under our one reference, and verifying by
+ * reference shows one of them, perhaps an old failure. So when there is one, all are listed, and a success among them
+ * is verified by its own id.
  */
 export async function checkOrder(api: Api, order: OrderHandle): Promise<Outcome> {
   const { reference, providerReference } = order
   const tries = await findTries(api, reference)
   if ('kind' in tries) return tries
   if (tries.length === 0) {
-    // A link or an account has a provider reference of its own and is unused. Without one, Flutterwave does not know the order.
+    // A link or an account has a provider reference of its own and is unused. Without one, Flutterwave does not know
+    // the order.
     return providerReference === reference ? { kind: 'missing' } : { kind: 'pending', receipts: [] }
   }
   const returned = await reversedOf(api, tries.filter(isPaid))
@@ -100,8 +102,8 @@ export async function findTries(api: Api, reference: string): Promise<Transactio
 }
 
 /**
- * What went back of each, pending refunds included: their money has left the merchant's balance. A refunded transaction is still `successful`,
- * so the list of refunds is asked. A key that may not read that list stops no payment.
+ * What went back of each, pending refunds included: their money has left the merchant's balance. A refunded transaction
+ * is still `successful`, so the list of refunds is asked. A key that may not read that list stops no payment.
  */
 async function reversedOf(api: Api, paid: Transaction[]): Promise<Map<string, number> | Unknown> {
   const returned = new Map<string, number>()

@@ -4,8 +4,8 @@ import type { Capabilities, Setting } from '../provider.ts'
 
 const CURRENCIES = ['NGN', 'GHS', 'KES', 'ZAR', 'USD']
 
-// 1.4 %, at most NGN 2,000; 7.5 % VAT on that; NGN 50 of stamp duty. Their page says "above NGN 10,000", their own sample takes it of
-// 10,000 already: we reckon with the sample, for a merchant must never get less than we said.
+// 1.4 %, at most NGN 2,000; 7.5 % VAT on that; NGN 50 of stamp duty. Their page says "above NGN 10,000", their own
+// sample takes it of 10,000 already: we reckon with the sample, for a merchant must never get less than we said.
 const NAIRA: FeeSchedule = {
   basisPoints: 140,
   cap: 200_000,

@@ -40,8 +40,8 @@ export function isPaid(transaction: Transaction): boolean {
 export type Reversed = ReadonlyMap<string, number>
 
 /**
- * All tries of an order as one outcome, in this order: a paid try wins; else a pending one; only when every try has failed is the order
- * declined, with the reason of the last try.
+ * All tries of an order as one outcome, in this order: a paid try wins; else a pending one; only when every try has
+ * failed is the order declined, with the reason of the last try.
  */
 export function outcomeOf(
   tries: Transaction[],
@@ -82,12 +82,14 @@ function paidBy(paid: Transaction[], receipts: Receipt[]): Outcome {
 }
 
 /**
- * What is there for the order: a fee that the customer bears on top is not. Which of the two figures shows a transfer that was too small is
- * not documented, so the smaller one counts.
+ * What is there for the order: a fee that the customer bears on top is not. Which of the two figures shows a transfer
+ * that was too small is not documented, so the smaller one counts.
  */
 const received = ({ amount, charged }: Transaction) => Math.min(amount, charged)
 
-/** `refunded`: what the lists of refunds and chargebacks say. A reversed transaction without any went back as a whole. */
+/**
+ * `refunded`: what the lists of refunds and chargebacks say. A reversed transaction without any went back as a whole.
+ */
 export function receiptOf(transaction: Transaction, refunded = 0): Receipt {
   const { id: transactionId, currency, at } = transaction
   const amount = received(transaction)
@@ -142,8 +144,9 @@ export function refundRefusal(message: string | null): string | undefined {
 const CLOCKS_DIFFER_BY_MS = 5 * 60_000
 
 /**
- * The refund that was made under our reference, among those of its transaction. `maybe`: one that could be ours and does not say. A refund
- * whose id belongs to another refund in our books, or that was made before ours was put on record, is not.
+ * The refund that was made under our reference, among those of its transaction. `maybe`: one that could be ours and
+ * does not say. A refund whose id belongs to another refund in our books, or that was made before ours was put on
+ * record, is not.
  */
 export function findOurs(
   refunds: Refund[],
@@ -158,7 +161,10 @@ export function findOurs(
   return refunds.some(isUnclaimed) ? 'maybe' : undefined
 }
 
-/** They have no codes, only sentences of banks and processors. These are the ones that tell something; the first that fits counts. */
+/**
+ * They have no codes, only sentences of banks and processors. These are the ones that tell something; the first that
+ * fits counts.
+ */
 const REASONS: [RegExp, FailureCode][] = [
   [/insufficient|not enough (funds|balance)|low balance/i, 'insufficient_funds'],
   [/expired card|card (has |is )?expired|expir(y|ation) date/i, 'card_expired'],
@@ -205,7 +211,8 @@ export function isNone(message: string | null): boolean {
   )
 }
 
-// Processors call a one-time code a token, too ("Token Not Generated. Customer Not Registered on Token Platform"): that is no saved card.
+// Processors call a one-time code a token, too ("Token Not Generated. Customer Not Registered on Token Platform"): that
+// is no saved card.
 function isForgottenToken(message: string | null): boolean {
   const text = message ?? ''
   return (
@@ -215,7 +222,9 @@ function isForgottenToken(message: string | null): boolean {
 
 const codeOf = (reason: string | null) => REASONS.find(([pattern]) => pattern.test(reason ?? ''))?.[1]
 
-/** The message is the only code there is. It is kept, redacted: e-mail addresses, numbers, keys and tokens become `…`. */
+/**
+ * The message is the only code there is. It is kept, redacted: e-mail addresses, numbers, keys and tokens become `…`.
+ */
 function redactedFailure(code: FailureCode, reason: string): Failure {
   const providerCode = reason
     .replaceAll(/\S*@\S*|flw-\S*|(?=\S{10})\S*\d\S*|\S{20,}|[\d*]{4,}/gi, '…')

@@ -6,7 +6,8 @@ import type { NoticeBody } from './wire.ts'
 /**
  * Verifies a notice. Returns the reason for rejecting it, or undefined when the secret hash is right.
  *
- * `verif-hash` is the secret itself. It covers neither the body nor the time, so the content is not trusted: it triggers a check of the order.
+ * `verif-hash` is the secret itself. It covers neither the body nor the time, so the content is not trusted: it
+ * triggers a check of the order.
  */
 export function findForgery(secretHash: string, { headers }: RawNotice): string | undefined {
   const said = headers['verif-hash']

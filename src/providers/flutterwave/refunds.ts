@@ -5,8 +5,8 @@ import { refundsOf, required } from './reversals.ts'
 import { majorOf, type Refund, readEnvelope, readRefund } from './wire.ts'
 
 /**
- * They have no idempotency key, so we look first: our reference is in the comment of a refund that we have asked for before. When we cannot
- * look, nothing is asked for.
+ * They have no idempotency key, so we look first: our reference is in the comment of a refund that we have asked for
+ * before. When we cannot look, nothing is asked for.
  */
 export async function giveBack(api: Api, wanted: RefundOrder): Promise<RefundOutcome> {
   const refunds = new Map<string, Refund[]>()

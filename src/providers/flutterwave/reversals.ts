@@ -47,8 +47,8 @@ export async function listReversals(api: Api, order: OrderHandle, transactionIds
 }
 
 /**
- * Those that we know by id, verified; without any, the paid ones of the order. A known one may be of another order: a person may have matched
- * its money with this payment.
+ * Those that we know by id, verified; without any, the paid ones of the order. A known one may be of another order: a
+ * person may have matched its money with this payment.
  */
 async function transactionsOf(
   api: Api,
@@ -108,8 +108,8 @@ const MOST_PAGES_OF_TRANSACTION = 5
 export type Forbidden = { kind: 'forbidden'; status: number }
 
 /**
- * Every entry of a list over all of its pages. An empty list may come as an error with 200, 400 or 404. `read` gets the entries of a page and
- * says undefined when one of them cannot be read.
+ * Every entry of a list over all of its pages. An empty list may come as an error with 200, 400 or 404. `read` gets the
+ * entries of a page and says undefined when one of them cannot be read.
  */
 export async function everyEntry<T>(
   api: Api,
@@ -170,8 +170,8 @@ const DAY_MS = 86_400_000
 const MOST_PAGES = 100
 
 /**
- * One page of `GET /transactions`. Their filter takes days in a time zone that is not documented, so it asks for a day more on both sides, and
- * `created_at` decides. The cursor is the number of the page.
+ * One page of `GET /transactions`. Their filter takes days in a time zone that is not documented, so it asks for a day
+ * more on both sides, and `created_at` decides. The cursor is the number of the page.
  */
 export async function listTransactions(
   api: Api,
@@ -199,7 +199,10 @@ export async function listTransactions(
   return { kind: 'page', transactions, nextCursor: page < pages ? String(page + 1) : null }
 }
 
-/** Refunds and lost chargebacks of these transactions. Nothing goes back before it came in, so both lists start with the range. */
+/**
+ * Refunds and lost chargebacks of these transactions. Nothing goes back before it came in, so both lists start with the
+ * range.
+ */
 async function reversedSince(
   api: Api,
   from: Date,

@@ -34,7 +34,8 @@ export function outcomeOf(record: GatewayRecord): Outcome {
     case 'paid':
       return receipts.length > 0 ? paid(record, receipts) : unknown('it says paid, and names no money')
     case 'refunded':
-      // What was given back had been paid first; a transfer that was given back before it was whole never paid the order.
+      // What was given back had been paid first; a transfer that was given back before it was whole never paid the
+      // order.
       return isWhole(record, receipts) ? paid(record, receipts) : { kind: 'pending', receipts }
     case 'processing':
       return receipts.length > 0 ? { kind: 'pending', receipts } : { kind: 'processing' }

@@ -14,7 +14,8 @@ const naira = (kobo: number) => money(kobo, 'NGN' as Currency)
 async function setUp(t: TestContext) {
   const fake = await startFakeMonnify(t)
   const [calls, logins] = [httpTo(fake.upstream), httpTo(fake.upstream)]
-  // Logins have a way out of their own, so that the first call after one meets no kept connection: the suite tells those apart.
+  // Logins have a way out of their own, so that the first call after one meets no kept connection: the suite tells
+  // those apart.
   const http: ProviderHttp = {
     request: (call) => (call.url.endsWith('/auth/login') ? logins : calls).request(call),
   }

@@ -96,7 +96,8 @@ function connect(options: ClientOptions): ProviderClient {
       if (refusesKeys(answer)) return refusalOf('401', 'saved card', true)
       const said = read(answer, readTransaction)
       if (said.kind === 'unknown') return said
-      // Whether a charge that they refuse is written down, they do not say; nor what they say to a reference that they know.
+      // Whether a charge that they refuse is written down, they do not say; nor what they say to a reference that they
+      // know.
       if (said.kind === 'refused') return (await unlessMissing(session, order)) ?? refusalOf(said.code, 'saved card')
       if (said.body.paymentReference !== order.reference) return unknown('it answered about another order')
       return outcomeOf(said.body, { channel: 'card', otherwiseAt: new Date(), isWithCustomer: false })
@@ -187,8 +188,8 @@ async function check(
   if (said.kind === 'unknown') return said
   if (said.kind === 'refused') return unreadable(said.status)
   if (said.body.paymentReference !== reference) return unknown('it answered about another order')
-  // Of an order that was never answered for we have no name of theirs. If it is the charge of a saved card, it may be under way; if it is a
-  // page or an account number, the customer has not seen it.
+  // Of an order that was never answered for we have no name of theirs. If it is the charge of a saved card, it may be
+  // under way; if it is a page or an account number, the customer has not seen it.
   const isWithCustomer = channel !== 'card' || providerReference !== reference || said.body.startedAs === AS_A_PAGE
   const outcome = outcomeOf(said.body, { channel, otherwiseAt: startedAt, isWithCustomer })
   if ((outcome.kind !== 'paid' && outcome.kind !== 'pending') || said.body.status === 'REVERSED') return outcome
@@ -196,7 +197,10 @@ async function check(
   return Array.isArray(receipts) ? { ...outcome, receipts } : receipts
 }
 
-/** What they know of an order that they have just refused. They refuse a known reference in the same words as anything else. */
+/**
+ * What they know of an order that they have just refused. They refuse a known reference in the same words as anything
+ * else.
+ */
 async function unlessMissing(
   session: Session,
   { reference }: Order,

@@ -19,7 +19,10 @@ export interface Asked {
   channel: Channel
   /** For receipts, when they do not tell the time. */
   otherwiseAt: Date
-  /** The customer has a page or an account number, so an open payment waits for the customer. Else Monnify is processing it. */
+  /**
+   * The customer has a page or an account number, so an open payment waits for the customer. Else Monnify is processing
+   * it.
+   */
   isWithCustomer: boolean
 }
 
@@ -55,9 +58,10 @@ export function outcomeOf(transaction: MonnifyTransaction, { channel, otherwiseA
 /**
  * The money, one receipt for each time that it came; undefined when they contradict themselves.
  *
- * Transfers have no ids of their own, so each is called by the transaction, its amount, and how many of that amount there are:
- * `MNFY|…#200000.1`. Such an id is ours, so there is no `idIsProviders`. Transfers that arrive later, in any order, do not change these ids. (A place in the
- * list, or the payer's masked number, which they sometimes leave out, would not do that.)
+ * Transfers have no ids of their own, so each is called by the transaction, its amount, and how many of that amount
+ * there are: `MNFY|…#200000.1`. Such an id is ours, so there is no `idIsProviders`. Transfers that arrive later, in any
+ * order, do not change these ids. (A place in the list, or the payer's masked number, which they sometimes leave out,
+ * would not do that.)
  */
 export function receiptsOf(transaction: MonnifyTransaction, otherwiseAt: Date): Receipt[] | undefined {
   const { transactionReference, amountPaid, currency, paidOn } = transaction
@@ -79,7 +83,9 @@ export function receiptsOf(transaction: MonnifyTransaction, otherwiseAt: Date): 
 /** The transaction that a receipt belongs to. */
 export const transactionOf = (receiptId: string): string => receiptId.split('#', 1)[0] ?? ''
 
-/** All of it without a list is one transfer. A part of it without a list could be any number of them, with more to come. */
+/**
+ * All of it without a list is one transfer. A part of it without a list could be any number of them, with more to come.
+ */
 function transfersIn({ transfers, amountPaid, status }: MonnifyTransaction): number[] | undefined {
   const some = transfers.filter((amount) => amount > 0)
   if (some.length > 0 || amountPaid === 0) return some

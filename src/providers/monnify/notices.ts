@@ -4,8 +4,9 @@ import { isWhole, receiptsOf } from './mapping.ts'
 import type { MonnifyNotice } from './wire.ts'
 
 /**
- * `monnify-signature: {hex}`, an HMAC-SHA512 of the raw body with the secret key. Their prose says a plain SHA-512 of key and body; their own
- * library and what they send say HMAC. There is no time in it, so an old notice can be sent again: it only makes us ask.
+ * `monnify-signature: {hex}`, an HMAC-SHA512 of the raw body with the secret key. Their prose says a plain SHA-512 of
+ * key and body; their own library and what they send say HMAC. There is no time in it, so an old notice can be sent
+ * again: it only makes us ask.
  */
 export function readSignature(secretKey: string, { headers, body }: RawNotice): 'genuine' | 'wrong' | 'missing' {
   const header = headers['monnify-signature']

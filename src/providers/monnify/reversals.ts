@@ -24,8 +24,8 @@ const HOUR_MS = 3_600_000
 const MARGIN_MS = 24 * HOUR_MS
 
 /**
- * Refunds of an order. Monnify has no API for disputes. A transaction of theirs may have several transfers of ours, and the recorded ones may
- * be of another order, with which a person matched them.
+ * Refunds of an order. Monnify has no API for disputes. A transaction of theirs may have several transfers of ours, and
+ * the recorded ones may be of another order, with which a person matched them.
  */
 export async function listReversals(
   session: Session,
@@ -71,8 +71,9 @@ async function nameOf(session: Session, { reference }: OrderHandle): Promise<str
 }
 
 /**
- * The receipts of one transaction, each with what was refunded of it, pending refunds included: a payment that we see for the first time then
- * is no success. The answer about a transaction does not mention refunds. An account without the refund API has made none that we could know of.
+ * The receipts of one transaction, each with what was refunded of it, pending refunds included: a payment that we see
+ * for the first time then is no success. The answer about a transaction does not mention refunds. An account without
+ * the refund API has made none that we could know of.
  */
 export async function withRefunds(session: Session, receipts: Receipt[], since: Date): Promise<Receipt[] | Unknown> {
   const [first] = receipts
@@ -146,8 +147,8 @@ async function receiptsOfEach(session: Session, names: string[], since: Date): P
 type Refused = { kind: 'refused'; status: number }
 
 /**
- * Refunds that were made since a time, and perhaps older ones. Their list has no filter and no documented order. When the first page is in
- * order of time, reading stops where the entries are too old; else the whole list is read.
+ * Refunds that were made since a time, and perhaps older ones. Their list has no filter and no documented order. When
+ * the first page is in order of time, reading stops where the entries are too old; else the whole list is read.
  */
 export async function refundsSince(session: Session, since: Date): Promise<MonnifyRefund[] | Refused | Unknown> {
   const first = await pageOfRefunds(session, 0)

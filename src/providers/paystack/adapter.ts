@@ -154,7 +154,8 @@ function connect({ mode, settings, baseURL, http }: ClientOptions): ProviderClie
       const account = readAccount(accepted.data)
       if (account?.status !== 'pending_bank_transfer') return unreadable(answer)
       if (account.reference !== reference) return unknown('it answered about another order')
-      // A transfer that needs a narration is one in Kenyan shillings. The customer has not seen the account number, so no money can arrive.
+      // A transfer that needs a narration is one in Kenyan shillings. The customer has not seen the account number, so
+      // no money can arrive.
       if (account.narration !== null) return declined('currency_not_supported')
       if (account.hundredths !== null && account.hundredths !== toHundredths(amount)) {
         return unknown('it answered with another amount')

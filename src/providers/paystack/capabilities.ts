@@ -2,10 +2,13 @@ import assert from 'node:assert/strict'
 import { MAX_AMOUNT } from '../../kernel/money.ts'
 import type { Capabilities, Setting } from '../provider.ts'
 
-// The 100 naira are waived below 2,500, and all of it ends at 2,000. A transfer counts as a local channel, at the same price.
+// The 100 naira are waived below 2,500, and all of it ends at 2,000. A transfer counts as a local channel, at the same
+// price.
 const LOCAL_NAIRA = { basisPoints: 150, flat: 10_000, flatWaivedBelow: 250_000, cap: 200_000 }
 
-/** As of the fact sheet, for local cards. Where the price list says "excluding VAT", the country's usual rate is added. */
+/**
+ * As of the fact sheet, for local cards. Where the price list says "excluding VAT", the country's usual rate is added.
+ */
 export const capabilities: Capabilities = {
   name: 'paystack',
   title: 'Paystack',

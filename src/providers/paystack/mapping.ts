@@ -14,8 +14,8 @@ import {
 import { type PaystackError, type PaystackRefund, type PaystackTransaction, toHundredths } from './wire.ts'
 
 /**
- * Translates the provider's answers into ours. Pure; README.md has the tables. `returned`: what the refunds and disputes of a reversed transaction add up to; the
- * transaction itself does not tell a part from the whole.
+ * Translates the provider's answers into ours. Pure; README.md has the tables. `returned`: what the refunds and
+ * disputes of a reversed transaction add up to; the transaction itself does not tell a part from the whole.
  */
 export function outcomeOf(transaction: PaystackTransaction, channel: Channel, returned?: number): Outcome {
   switch (transaction.status) {
@@ -64,7 +64,9 @@ export function receiptOf({ id: transactionId, amount }: PaystackTransaction, at
   return { transactionId, idIsProviders: true, amount, at, ...(returned > 0 && { returned }) }
 }
 
-/** The answer to a charge has no `requested_amount`. When fees are passed on to the customer, `amount` contains them. */
+/**
+ * The answer to a charge has no `requested_amount`. When fees are passed on to the customer, `amount` contains them.
+ */
 export function withoutFees(transaction: PaystackTransaction, order: Order): PaystackTransaction {
   const { amount, feesInAmount } = transaction
   const isFeeOnTop =
@@ -116,8 +118,8 @@ const LEAST_MS = 15 * 60_000
 const MOST_MS = 8 * 60 * 60_000
 
 /**
- * Paystack silently changes a time outside these bounds. They are counted from `startedAt` and not from now, so that a repeat of the call
- * sends the same body.
+ * Paystack silently changes a time outside these bounds. They are counted from `startedAt` and not from now, so that a
+ * repeat of the call sends the same body.
  */
 export function accountExpiry({ startedAt, expiresAt }: Order): Date {
   const ahead = expiresAt.getTime() - startedAt.getTime()
@@ -139,7 +141,10 @@ const WORDS: [RegExp, FailureCode][] = [
   [/decline|honou?r|restricted|invalid card|no such card/i, 'card_declined'],
 ]
 
-/** A charge that did not go through. Without a word that we know it is a card's decline, which is what nearly all of them are. */
+/**
+ * A charge that did not go through. Without a word that we know it is a card's decline, which is what nearly all of
+ * them are.
+ */
 export function declineOf(response: string | null, channel: 'card' | 'virtual-bank-account'): Failure {
   const words = response ?? ''
   const code = channel === 'card' ? cardCodeOf(words) : /expired/i.test(words) ? 'transfer_expired' : 'other'
@@ -150,7 +155,8 @@ const cardCodeOf = (words: string) => WORDS.find(([fitting]) => fitting.test(wor
 
 /** A request that was turned down: nothing was done. */
 export function refusalOf({ code, type, message }: PaystackError, status: number, call: 'charge' | 'start'): Failure {
-  // "Authorization code is invalid", "Email does not match Authorization code. …": it was never theirs, was given back, or is another's.
+  // "Authorization code is invalid", "Email does not match Authorization code. …": it was never theirs, was given back,
+  // or is another's.
   const isForgotten = call === 'charge' && status === 400 && /authori[sz]ation[ _]code/i.test(message)
   // Their message is left out: some quote what we sent.
   return failureOf(isForgotten ? 'invalid_token' : 'provider_error', code ?? type ?? `http_${status}`)

@@ -73,7 +73,8 @@ test('paystack: notices of another mode are set aside, and news that we do not k
   assert.equal(read('{"event":"bank.transfer.rejected","data":{"bank_transfer":{}}}').kind, 'unreadable')
 })
 
-// As Paystack publishes them (doc-code-snippets, `refunds/events.js` and `webhooks/events.js`), shortened. The first has no id, as there.
+// As Paystack publishes them (doc-code-snippets, `refunds/events.js` and `webhooks/events.js`), shortened. The first
+// has no id, as there.
 const REFUND = {
   ...{ status: 'processed', transaction_reference: 'T2154954_412829_3be32076_6lcg3', refund_reference: '132013318360' },
   ...{ amount: '5000', currency: 'NGN', processor: 'mpgs_zen', integration: 412_829, domain: 'test' },

@@ -6,8 +6,9 @@ import { isOfMode, isReversed, outcomeOf } from './mapping.ts'
 import { digits, readTransaction } from './wire.ts'
 
 /**
- * Verifies a notice. Returns the reason for rejecting it, or undefined when it is genuine. `x-paystack-signature` is the HMAC-SHA512 of the body in lowercase hex,
- * with the secret key. It covers no time, so a replayed notice is accepted: it only triggers a check of the order.
+ * Verifies a notice. Returns the reason for rejecting it, or undefined when it is genuine. `x-paystack-signature` is
+ * the HMAC-SHA512 of the body in lowercase hex, with the secret key. It covers no time, so a replayed notice is
+ * accepted: it only triggers a check of the order.
  */
 export function findForgery(secretKey: string, { headers, body }: RawNotice): string | undefined {
   const header = headers['x-paystack-signature']

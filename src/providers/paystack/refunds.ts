@@ -19,8 +19,8 @@ interface Way {
 }
 
 /**
- * They have no idempotency key, and a second request is a second refund. So each carries our reference in its note, and we look for that
- * before we ask.
+ * They have no idempotency key, and a second request is a second refund. So each carries our reference in its note, and
+ * we look for that before we ask.
  */
 export function refunds({ mode, get, post }: Way): (wanted: RefundOrder) => Promise<RefundOutcome> {
   async function find(wanted: RefundOrder, transactionId: string): Promise<RefundOutcome | 'none'> {
@@ -56,7 +56,10 @@ export function refunds({ mode, get, post }: Way): (wanted: RefundOrder) => Prom
     return meanwhile === 'none' ? { kind: 'refused', because: error.code ?? 'it refused the refund' } : meanwhile
   }
 
-  /** Their refund that needs attention goes on when they have the customer's account. Its state keeps a repeat from having an effect. */
+  /**
+   * Their refund that needs attention goes on when they have the customer's account. Its state keeps a repeat from
+   * having an effect.
+   */
   async function giveAccount(earlier: RefundOutcome, wanted: RefundOrder): Promise<RefundOutcome> {
     const { account, amount } = wanted
     if (earlier.kind !== 'pending' || !earlier.needsAccount || !earlier.refundId || !account) return earlier

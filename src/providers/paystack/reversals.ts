@@ -54,8 +54,9 @@ export async function reversalsOf(
 }
 
 /**
- * What has gone back of a reversed transaction, in our minor units. `withPending` counts pending refunds as well: Paystack takes their amount
- * from the merchant's balance when they are created, so a payment that we see for the first time then is no success.
+ * What has gone back of a reversed transaction, in our minor units. `withPending` counts pending refunds as well:
+ * Paystack takes their amount from the merchant's balance when they are created, so a payment that we see for the first
+ * time then is no success.
  */
 export function reversedBy(
   { refunds, disputes }: Reversals,
@@ -74,7 +75,10 @@ export function reversedBy(
   return Math.min(total, transaction.amount.amount)
 }
 
-/** Lost disputes without a refund of their own. Paystack pays an accepted dispute back with a refund, which has been counted. */
+/**
+ * Lost disputes without a refund of their own. Paystack pays an accepted dispute back with a refund, which has been
+ * counted.
+ */
 function unsettled(lost: ListedDispute[], made: ListedRefund[]): ListedDispute[] {
   const free = [...made]
   return lost.filter(({ disputeId, amount, openedAt }) => {
@@ -93,7 +97,10 @@ function unsettled(lost: ListedDispute[], made: ListedRefund[]): ListedDispute[]
 
 const sum = (parts: { amount: Money }[]) => parts.reduce((total, { amount }) => total + amount.amount, 0)
 
-/** The note that `refunds.ts` writes. The note of the dashboard repeats the reference of the payment, which is none of a refund. */
+/**
+ * The note that `refunds.ts` writes. The note of the dashboard repeats the reference of the payment, which is none of a
+ * refund.
+ */
 const OUR_NOTE = /^Refund ([0-9a-z]{32})$/
 
 const STATUSES: Record<string, ListedRefund['status']> = { processed: 'successful', failed: 'failed' }
@@ -123,8 +130,8 @@ function listedDispute(dispute: PaystackDispute, transaction: PaystackTransactio
 }
 
 /**
- * `merchant-accepted`, `auto-accepted`: the customer gets the money. A resolution that we do not know leaves the dispute open. `archived` has
- * ended; without a resolution no money went back for it.
+ * `merchant-accepted`, `auto-accepted`: the customer gets the money. A resolution that we do not know leaves the
+ * dispute open. `archived` has ended; without a resolution no money went back for it.
  */
 function disputeStatus({ status, resolution }: PaystackDispute): ListedDispute['status'] {
   if (status !== 'resolved' && status !== 'archived') return 'open'
@@ -142,8 +149,8 @@ function atMost(amount: Money, transaction: PaystackTransaction): Money {
 const BEFORE_PAYMENT_MS = 3 * 86_400_000
 
 /**
- * One page of `GET /transaction`. Without a filter by status: that takes one status at a time, and `reversal-pending` is not among those that
- * it takes.
+ * One page of `GET /transaction`. Without a filter by status: that takes one status at a time, and `reversal-pending`
+ * is not among those that it takes.
  */
 export async function listTransactions(
   get: Get,
@@ -200,8 +207,8 @@ function pageQuery(cursor: string | null): Record<string, string> {
 const THEIR_PER_PAGE = 50
 
 /**
- * The cursor of the next page; null after the last one. More follows while `meta.pageCount` or `meta.next` says so. Without both, a page that
- * is not full is the last.
+ * The cursor of the next page; null after the last one. More follows while `meta.pageCount` or `meta.next` says so.
+ * Without both, a page that is not full is the last.
  */
 function nextOf(text: string, cursor: string | null, entries: number): string | null | Unknown {
   const { pages, entriesPerPage = THEIR_PER_PAGE, next } = readPaging(text)
@@ -213,8 +220,8 @@ function nextOf(text: string, cursor: string | null, entries: number): string | 
 }
 
 /**
- * Every entry of a list over all of its pages, until `isEnough`. `path` ends with a query. After `MAX_PAGES` the list is unknown: what is not
- * read could be what matters.
+ * Every entry of a list over all of its pages, until `isEnough`. `path` ends with a query. After `MAX_PAGES` the list
+ * is unknown: what is not read could be what matters.
  */
 export async function everyEntry<T>(
   get: (path: string) => Promise<ProviderAnswer>,

@@ -19,8 +19,9 @@ import {
 import type { SavedCard } from '../provider.ts'
 
 /**
- * Parsers of Paystack's JSON, validated at the boundary. They never throw: an invalid required field makes the whole object undefined. Fields
- * that we do not need are not validated: `metadata` may be "", 0, null, text or an object, and `plan`, `log` and `customer` vary, too.
+ * Parsers of Paystack's JSON, validated at the boundary. They never throw: an invalid required field makes the whole
+ * object undefined. Fields that we do not need are not validated: `metadata` may be "", 0, null, text or an object, and
+ * `plan`, `log` and `customer` vary, too.
  */
 export interface PaystackTransaction {
   id: string
@@ -214,7 +215,8 @@ export function readTransaction(value: unknown): PaystackTransaction | undefined
   const transaction = decodeTransaction(value)
   if (!transaction) return undefined
   const { id, reference, domain, status, currency, amount: charged, requested_amount: requested } = transaction
-  // Where fees are passed on, `amount` contains them and `requested_amount` is the order's. A smaller `amount` is what was paid.
+  // Where fees are passed on, `amount` contains them and `requested_amount` is the order's. A smaller `amount` is what
+  // was paid.
   const amount = moneyOf(Math.min(charged, requested ?? charged), currency)
   if (!amount) return undefined
   const paidAt = transaction.paid_at ?? transaction.paidAt ?? null

@@ -43,7 +43,9 @@ import {
   type StripeRefund,
 } from './wire.ts'
 
-/** Their shapes change by version, and an account has one of its own that we do not know: so ours goes with every call. */
+/**
+ * Their shapes change by version, and an account has one of its own that we do not know: so ours goes with every call.
+ */
 export const VERSION = '2026-10-28.endive'
 
 /** Stripe, for cards: README.md says what is what. */
@@ -237,8 +239,8 @@ function connect({ mode, settings, baseURL, http }: ClientOptions): ProviderClie
 const keyOf = ({ reference }: Order) => `order-${reference}`
 
 /**
- * Why they turned a request down: they have done nothing, or declined the card. Undefined for what leaves that open: a key that is in use or
- * stands for another request, or an answer that is not theirs.
+ * Why they turned a request down: they have done nothing, or declined the card. Undefined for what leaves that open: a
+ * key that is in use or stands for another request, or an answer that is not theirs.
  */
 function refusal({ status, text }: { status: number; text: string }): StripeError | undefined {
   const error = [400, 401, 402, 403, 404].includes(status) ? readError(text) : undefined
@@ -275,8 +277,9 @@ const TOO_MANY = unknown('it has too many orders of that hour to look through')
 type Get = (path: string) => Promise<ProviderAnswer>
 
 /**
- * The id of an order whose first answer was lost. They know no search by our reference that is up to date (theirs lags by a minute or more),
- * so the lists of that hour are read. Only who has read both to the end may say that it is not there.
+ * The id of an order whose first answer was lost. They know no search by our reference that is up to date (theirs lags
+ * by a minute or more), so the lists of that hour are read. Only who has read both to the end may say that it is not
+ * there.
  */
 export async function findOrder(get: Get, order: OrderHandle): Promise<{ id: string } | { kind: 'missing' } | Unknown> {
   const session = await findIn(get, '/v1/checkout/sessions', order)

@@ -5,8 +5,9 @@ import type { Capabilities, Setting } from '../provider.ts'
 const MAX = 99_999_999
 
 /**
- * What one charge costs and how small it may be, by currency. Data like a price list: copied from public tables, changed by agreement with
- * Stripe. Of the rates that a currency has, all but the dollar's are the dearest one, for the card's country is not known before it is paid.
+ * What one charge costs and how small it may be, by currency. Data like a price list: copied from public tables,
+ * changed by agreement with Stripe. Of the rates that a currency has, all but the dollar's are the dearest one, for the
+ * card's country is not known before it is paid.
  */
 const CURRENCIES: Record<string, { min: number; fee: FeeSchedule }> = {
   // An account in the US: 2.9 % + 30 c. (A foreign card costs 1.5 % more.)
@@ -14,8 +15,8 @@ const CURRENCIES: Record<string, { min: number; fee: FeeSchedule }> = {
   // An account in the EEA or the UK, with a card from neither: 3.25 % + 25 c or 20 p. (Cards from nearby cost 1.5 %.)
   EUR: { min: 50, fee: { basisPoints: 325, flat: 25 } },
   GBP: { min: 30, fee: { basisPoints: 325, flat: 20 } },
-  // No account is held in these, so each charge is a foreign card's and is converted: 2.9 + 1.5 + 1 %. The 30 c and the least charge of 50 c
-  // are rounded up, since rates move and a charge below the minimum is refused.
+  // No account is held in these, so each charge is a foreign card's and is converted: 2.9 + 1.5 + 1 %. The 30 c and the
+  // least charge of 50 c are rounded up, since rates move and a charge below the minimum is refused.
   NGN: { min: 100_000, fee: { basisPoints: 540, flat: 50_000 } },
   KES: { min: 10_000, fee: { basisPoints: 540, flat: 4_000 } },
   ZAR: { min: 1_000, fee: { basisPoints: 540, flat: 600 } },
@@ -27,7 +28,10 @@ const EUROPE = [
   ...['IE', 'IT', 'LT', 'LU', 'LV', 'MT', 'NL', 'NO', 'PL', 'PT', 'RO', 'SE', 'SI', 'SK'],
 ]
 
-/** Cards alone: account numbers exist for EUR, GBP, JPY, MXN and USD only, belong to a customer for good, and take money without an order. */
+/**
+ * Cards alone: account numbers exist for EUR, GBP, JPY, MXN and USD only, belong to a customer for good, and take money
+ * without an order.
+ */
 export const capabilities: Capabilities = {
   name: 'stripe',
   title: 'Stripe',

@@ -247,7 +247,8 @@ export function refundFor({ reference, order, amount, reason }: RefundOrder, int
     // By the first we find it again, by the second a notice finds the order.
     'metadata[refund]': reference,
     'metadata[reference]': order.reference,
-    // Their own `reason` knows three words and counts one of them as fraud, so ours is a note. A note has 500 characters.
+    // Their own `reason` knows three words and counts one of them as fraud, so ours is a note. A note has 500
+    // characters.
     ...(reason && { 'metadata[reason]': reason.slice(0, 500).toWellFormed() }),
   }
 }
@@ -257,8 +258,9 @@ const SHORTEST_MS = 35 * MINUTE_MS
 const LONGEST_MS = (24 * 60 - 1) * MINUTE_MS
 
 /**
- * Stripe allows 30 minutes to 24 hours from when it receives the call. The bounds are counted from `startedAt`, not from now, so that a repeat
- * sends the same time. The margins allow for clocks that differ and for a call that leaves up to five minutes after the start.
+ * Stripe allows 30 minutes to 24 hours from when it receives the call. The bounds are counted from `startedAt`, not
+ * from now, so that a repeat sends the same time. The margins allow for clocks that differ and for a call that leaves
+ * up to five minutes after the start.
  */
 function endOf({ startedAt, expiresAt }: Order): number {
   const started = startedAt.getTime()

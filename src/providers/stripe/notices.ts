@@ -30,7 +30,9 @@ const READERS = new Map<string, Reader>([
   ['payment_intent.requires_action', (object) => only('payment_intent', object, 'pending')],
 ])
 
-/** `refund.created`, `charge.refunded`, `charge.dispute.closed` and so on: any of them may be the only one that arrives. */
+/**
+ * `refund.created`, `charge.refunded`, `charge.dispute.closed` and so on: any of them may be the only one that arrives.
+ */
 function readerOf(type: string): Reader | undefined {
   if (/^(refund\.|charge\.refund)/.test(type)) return (object) => readReversal(object, 'refund', ['refund', 'charge'])
   if (type.startsWith('charge.dispute.')) return (object) => readReversal(object, 'dispute', ['dispute'])
@@ -68,8 +70,8 @@ function only(kind: string, object: StripeEventObject, says: Notice['says']): No
 }
 
 /**
- * A reason to list the refunds or disputes of the payment; nothing else is read from it. Ours has our notes on it. A refund
- * from the dashboard and a dispute name the payment alone.
+ * A reason to list the refunds or disputes of the payment; nothing else is read from it. Ours has our notes on it. A
+ * refund from the dashboard and a dispute name the payment alone.
  */
 function readReversal(
   object: StripeEventObject,
@@ -90,9 +92,9 @@ const unreadable = (because: string): NoticeReading => ({ kind: 'unreadable', be
 const TOLERANCE_SECONDS = 300
 
 /**
- * Why a notice is not to be believed; undefined when it is genuine.
- * `Stripe-Signature: t={unix seconds},v1={hex}[,v1=…][,v0=…]`, each v1 an HMAC-SHA256 of "{t}.{body}" with a secret of the endpoint's.
- * While a secret is being rolled there are two of them, and either is good.
+ * Why a notice is not to be believed; undefined when it is genuine. `Stripe-Signature: t={unix
+ * seconds},v1={hex}[,v1=…][,v0=…]`, each v1 an HMAC-SHA256 of "{t}.{body}" with a secret of the endpoint's. While a
+ * secret is being rolled there are two of them, and either is good.
  */
 export function findForgery(webhookSecret: string, { headers, body, receivedAt }: RawNotice): string | undefined {
   const header = headers['stripe-signature']

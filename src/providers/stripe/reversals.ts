@@ -55,7 +55,10 @@ export async function withLostDisputes(get: Get, outcome: Outcome, charge: Strip
   return returned === 0 ? outcome : { ...outcome, receipts: [{ ...receipt, returned }] }
 }
 
-/** One page of the charges of a range, without those of other businesses of the account. The cursor is Stripe's id of the last charge. */
+/**
+ * One page of the charges of a range, without those of other businesses of the account. The cursor is Stripe's id of
+ * the last charge.
+ */
 export async function listCharges(
   get: Get,
   { from, to }: { from: Date; to: Date },
@@ -142,9 +145,10 @@ function listedDispute(dispute: StripeDispute): ListedDispute {
 }
 
 /**
- * `warning_…` is an inquiry of the bank: no money moves, and a closed one leaves it where it is. `prevented` was settled before it became a
- * dispute, with the merchant's money or without it; the balance tells. A word that is new to us is open: nothing is final about it. `appeal_…`
- * is a lost one that the merchant contests: the money stays away until it is won.
+ * `warning_…` is an inquiry of the bank: no money moves, and a closed one leaves it where it is. `prevented` was
+ * settled before it became a dispute, with the merchant's money or without it; the balance tells. A word that is new to
+ * us is open: nothing is final about it. `appeal_…` is a lost one that the merchant contests: the money stays away
+ * until it is won.
  */
 function statusOf({ status, tookMoney }: StripeDispute): ListedDispute['status'] {
   if (status === 'lost' || status.startsWith('appeal_') || (status === 'prevented' && tookMoney)) return 'lost'

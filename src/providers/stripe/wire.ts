@@ -16,8 +16,8 @@ import {
 } from '../json-parsers.ts'
 
 /**
- * Parsers of Stripe's JSON, validated at the boundary. They never throw: an invalid required field makes the whole object
- * undefined. Statuses stay text, because new ones may be added. An object may be sent whole, or by its id alone.
+ * Parsers of Stripe's JSON, validated at the boundary. They never throw: an invalid required field makes the whole
+ * object undefined. Statuses stay text, because new ones may be added. An object may be sent whole, or by its id alone.
  */
 const Kind = (kind: string) => Required((value) => (value === kind ? kind : undefined))
 const Word = Required(word)

@@ -29,7 +29,10 @@ const EXPIRED_CARD = '4000 0000 0000 0069'
 const HALF_AN_HOUR_SECONDS = 1_800
 const A_DAY_SECONDS = 86_400
 
-/** A state that has just come up: the focus is on its heading, a screen reader has heard of it, and a reload shows it again. */
+/**
+ * A state that has just come up: the focus is on its heading, a screen reader has heard of it, and a reload shows it
+ * again.
+ */
 async function comesUp(page: Page, state: string, heading: string, spoken: string): Promise<void> {
   await reaches(page, state)
   assert.equal(await page.locator('#heading').innerText(), heading)

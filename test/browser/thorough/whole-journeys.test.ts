@@ -10,7 +10,8 @@ import { createDatabase } from '../../support/database.ts'
 import { eventually, request } from '../../support/paying.ts'
 import { startForTest } from '../../support/process.ts'
 
-// The real program, on an empty database: what a newcomer has after the first start. Everything begins in the demo shop.
+// The real program, on an empty database: what a newcomer has after the first start. Everything begins in the demo
+// shop.
 const folder = await mkdtemp(join(tmpdir(), 'manilla-journeys-'))
 after(() => rm(folder, { recursive: true, force: true }))
 const { url } = await createDatabase({ empty: true })

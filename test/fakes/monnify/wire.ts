@@ -36,7 +36,10 @@ export const REFUND_FIELDS = {
   destinationAccountBankCode: null,
 }
 
-/** What is wrong with a request, or the request. Amounts are looked at as they are written: kobo, a float or a string are all wrong. */
+/**
+ * What is wrong with a request, or the request. Amounts are looked at as they are written: kobo, a float or a string
+ * are all wrong.
+ */
 export function readRequest(body: string, fields: Record<string, RegExp | null>): Body | string {
   const asked = JSON.parse(body) as Body
   for (const name of Object.keys(asked)) if (!(name in fields)) return `Unknown field ${name}`

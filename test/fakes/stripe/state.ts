@@ -1,4 +1,7 @@
-/** What the fake Stripe has written down, and what its customers do. Its objects look as the real ones do, but for fields that nobody reads. */
+/**
+ * What the fake Stripe has written down, and what its customers do. Its objects look as the real ones do, but for
+ * fields that nobody reads.
+ */
 export interface Session {
   id: string
   asked: Record<string, string>

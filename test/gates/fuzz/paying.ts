@@ -235,7 +235,8 @@ export const PAYING: Record<string, Make> = {
     const type = random.pick(['application/json', 'text/plain', 'a/b', undefined, ''])
     const headers: Header[] = [['gateway-signature', signature]]
     if (type !== undefined) headers.push(['content-type', type])
-    return tell(type === '' ? [415] : [200], merchantId, headers, body) // without a content type it is refused before the route runs
+    // without a content type it is refused before the route runs
+    return tell(type === '' ? [415] : [200], merchantId, headers, body)
   },
   'huge notice': ({ random, known }) => {
     const { merchantId, secretKey } = known.account

@@ -1,6 +1,7 @@
-// `npm run gate -- upgrade`: an old version and the working tree on one database, under load. Each process is replaced in turn, to the new
-// version and back to the old one; no request may fail, and every payment must be paid once. The old version is the last released tag, and
-// before there is one the commit that will be the first release. If that is this commit, the test shows that a restart loses nothing.
+// `npm run gate -- upgrade`: an old version and the working tree on one database, under load. Each process is replaced
+// in turn, to the new version and back to the old one; no request may fail, and every payment must be paid once. The
+// old version is the last released tag, and before there is one the commit that will be the first release. If that is
+// this commit, the test shows that a restart loses nothing.
 // --from <commit>: another old version, for example one without the newest migration.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdir, readFile, symlink } from 'node:fs/promises'
@@ -25,7 +26,10 @@ function oldCommit(): string {
   return status === 0 ? stdout.trim() : firstRelease()
 }
 
-/** The first commit with the first migration as it is now: databases of older ones cannot be upgraded. No later migration may be there. */
+/**
+ * The first commit with the first migration as it is now: databases of older ones cannot be upgraded. No later
+ * migration may be there.
+ */
 function firstRelease(): string {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim()
   if (git('status', '--porcelain', '--', FIRST_MIGRATION))

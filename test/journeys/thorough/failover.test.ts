@@ -7,8 +7,8 @@ import { eventually } from '../../support/paying.ts'
 import { type At, at, newUser, startProviderWorld } from '../../support/provider-world.ts'
 import { newVisitor, SHOP, type Visitor } from '../../support/visitor.ts'
 
-// Two providers are set up, and one press of the customer's button goes to the first of them that begins. What is not known is never begun
-// twice: docs/decisions/0011-failover-only-when-nothing-started.md.
+// Two providers are set up, and one press of the customer's button goes to the first of them that begins. What is not
+// known is never begun twice: docs/decisions/0011-failover-only-when-nothing-started.md.
 
 const ANSWERS_WITHIN_MS = 1_500
 let passedMs = 0

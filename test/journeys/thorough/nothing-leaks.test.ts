@@ -15,8 +15,8 @@ import { type At, newEmail, newUser, noticeUrl, startProviderWorld } from '../..
 import { savedToken } from '../../support/saved-cards.ts'
 import { newVisitor } from '../../support/visitor.ts'
 
-// A whole run over every provider, with all that goes wrong on the way, everything that is said and written kept, and then searched for what
-// must not be in it.
+// A whole run over every provider, with all that goes wrong on the way, everything that is said and written kept, and
+// then searched for what must not be in it.
 
 /** Adapters that fail with all that they know in their last words, while this is so. */
 let adaptersThrow = false

@@ -1,4 +1,5 @@
-// A Vendure server with the plug-in, as its README configures it. test/shops/vendure.test.ts starts it in a temporary folder.
+// A Vendure server with the plug-in, as its README configures it. test/shops/vendure.test.ts starts it in a temporary
+// folder.
 import { createRequire } from 'node:module'
 
 const require = createRequire(import.meta.url)

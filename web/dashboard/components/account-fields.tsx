@@ -11,7 +11,10 @@ interface Parts {
   onText: (text: string) => void
 }
 
-/** The address that a member signs in with. `isOther`: the address of another person, so password managers leave it empty. */
+/**
+ * The address that a member signs in with. `isOther`: the address of another person, so password managers leave it
+ * empty.
+ */
 export function EmailField({ label = 'E-mail address', isOther, ...field }: Parts & { isOther?: boolean }) {
   const autocomplete = isOther ? 'off' : 'username'
   return <Field {...field} label={label} type="email" autocomplete={autocomplete} maxLength={254} required />

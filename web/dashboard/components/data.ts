@@ -12,8 +12,8 @@ function keyOf(path: string): string[] {
 }
 
 /**
- * The `data` of an endpoint. `isFinal`: it is read every 3 s, while the page is visible, until this is true. `everyMs`: it is read again
- * and again, and what was read for the path before stays until the answer is here.
+ * The `data` of an endpoint. `isFinal`: it is read every 3 s, while the page is visible, until this is true. `everyMs`:
+ * it is read again and again, and what was read for the path before stays until the answer is here.
  */
 export function useData<Data>(
   path: string,
@@ -48,7 +48,8 @@ interface Action<Input, Result> {
 
 /** A change that a member makes. */
 export function useAction<Result, Input = void>(action: Action<Input, Result>) {
-  // The mutation takes its options in an effect, after the paint. Enter before that would send what the form held before the last key.
+  // The mutation takes its options in an effect, after the paint. Enter before that would send what the form held
+  // before the last key.
   const latest = useRef(action)
   latest.current = action
   return useMutation<Result, Error, Input>({

@@ -32,7 +32,10 @@ export const TEST_CARDS: readonly { number: string; brand: string; behaviour: Be
 
 const KNOWN = new Map(TEST_CARDS.map((card) => [digitsOf(card.number), card]))
 
-/** The digits of a card number as people write it, or undefined when it cannot be one: a digit is missing, wrong or swapped. */
+/**
+ * The digits of a card number as people write it, or undefined when it cannot be one: a digit is missing, wrong or
+ * swapped.
+ */
 export function parseCardNumber(text: string): string | undefined {
   const digits = digitsOf(text)
   return /^[0-9]{12,19}$/.test(digits) && addsUp(digits) ? digits : undefined

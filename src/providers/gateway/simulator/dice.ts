@@ -5,8 +5,8 @@ import { type Chance, chanceOf, NO_FAULTS } from './faults.ts'
 export type Dice = (merchantUuid: string) => Promise<Chance>
 
 /**
- * A merchant's faults as the database has them now, so that every process plays by them. How many were drawn is counted here, in this process,
- * and from the start again when the faults are set anew.
+ * A merchant's faults as the database has them now, so that every process plays by them. How many were drawn is counted
+ * here, in this process, and from the start again when the faults are set anew.
  */
 export function diceOf(database: Database): Dice {
   const drawn = new Map<string, { setAtMs: number; counters: Map<string, number> }>()

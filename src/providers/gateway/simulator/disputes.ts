@@ -115,7 +115,10 @@ async function move(tx: Tx, books: Books, kind: 'dispute' | 'reinstatement', amo
   return { payment, transactions: entered ? [...books.transactions, entered] : books.transactions }
 }
 
-/** A refund made in the dashboard. For a lost dispute it moves no money of its own: that is how some providers show the loss. */
+/**
+ * A refund made in the dashboard. For a lost dispute it moves no money of its own: that is how some providers show the
+ * loss.
+ */
 export async function refundByHand(
   deps: LedgerDeps,
   chance: Chance,

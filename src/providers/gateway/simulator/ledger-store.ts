@@ -38,7 +38,10 @@ const TRANSACTION =
   new Fixed(`id, payment_id as "paymentId", kind, status, amount, currency, failure_code as "failureCode",
   refund_reference as "refundReference", by_hand as "byHand", settles_at as "settlesAt", at`)
 
-/** The customer's name and address are not kept: nothing needs them. The key of the new payment; undefined when its reference is taken. Waits for a concurrent insert of the same reference. */
+/**
+ * The customer's name and address are not kept: nothing needs them. The key of the new payment; undefined when its
+ * reference is taken. Waits for a concurrent insert of the same reference.
+ */
 export async function insertPayment(tx: DatabaseTransaction, payment: NewPayment): Promise<PaymentKey | undefined> {
   const account = payment.channel === 'transfer' ? await nextAccountNumber(tx) : null
   return tx.row<PaymentKey>(sql`

@@ -22,7 +22,10 @@ export async function booksOf(queries: Queries, payment: Payment): Promise<Books
   return { payment, transactions: await findTransactions(queries, payment.place, [payment.id]) }
 }
 
-/** Changes one payment's books in one transaction, alone with its row. Notices that it queued go out right after the commit. */
+/**
+ * Changes one payment's books in one transaction, alone with its row. Notices that it queued go out right after the
+ * commit.
+ */
 export async function changeBooks<Result>(
   deps: LedgerDeps,
   key: PaymentKey,

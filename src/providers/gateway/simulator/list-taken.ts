@@ -4,7 +4,9 @@ import { findTransactions } from './ledger-store.ts'
 import { placeOfMerchant } from './place.ts'
 import { type Transaction, transactionId } from './record.ts'
 
-/** A page of what was taken in a range of time. `refunded` is what was given back of that transaction, see `shareOf`. */
+/**
+ * A page of what was taken in a range of time. `refunded` is what was given back of that transaction, see `shareOf`.
+ */
 export async function listTaken(
   { database }: LedgerDeps,
   merchantUuid: string,

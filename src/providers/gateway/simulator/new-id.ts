@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { encodeBase58 } from '../../../kernel/base58.ts'
 import { decodePlace, encodePlace, type Place } from '../../../kernel/place.ts'
 
-/** `gct_…`: the time first, so that an index on it grows at its end, then 128 random bits, so that it cannot be guessed. */
+/**
+ * `gct_…`: the time first, so that an index on it grows at its end, then 128 random bits, so that it cannot be guessed.
+ */
 export function newId(prefix: string, now: Date): string {
   const random = BigInt(`0x${randomBytes(16).toString('hex')}`)
   return prefix + encodeBase58(BigInt(now.getTime()), TIME_LENGTH) + encodeBase58(random, 22)

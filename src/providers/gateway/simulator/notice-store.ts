@@ -29,7 +29,10 @@ export async function insertNotice(
     values (${placeOfMerchant(merchantUuid)}, ${merchantUuid}, ${body}, ${delayMs === null ? 'lost' : 'waiting'}, ${dueAt})`)
 }
 
-/** For this process alone, for as long as the lease lasts. After a crash it is simply due again. Found without a lock, over all places. */
+/**
+ * For this process alone, for as long as the lease lasts. After a crash it is simply due again. Found without a lock,
+ * over all places.
+ */
 export async function claimDueNotices(queries: Queries, limit: number, leaseSeconds: number): Promise<DueNotice[]> {
   const due = await queries.rows<{ place: Place; id: number; now: string }>(sql`
     select place, id, now()::text as now from gateway_notices

@@ -88,7 +88,9 @@ export function pageRoutes(app: FastifyInstance, { ledger, dice, log }: Deps): v
     return booksOf(ledger.database, payment)
   }
 
-  /** A form that another site filled in is not the customer's. (Browsers say "null" where they were told to keep quiet.) */
+  /**
+   * A form that another site filled in is not the customer's. (Browsers say "null" where they were told to keep quiet.)
+   */
   function refuseStrangers({ headers }: FastifyRequest): void {
     const { origin } = headers
     if (origin === undefined || origin === 'null') return
@@ -151,8 +153,9 @@ function show(reply: FastifyReply, status: number, books: Books, showing: Showin
 }
 
 /**
- * By way of a page that sends the customer on. Chromium holds every redirect that follows a form against form-action, the shop's own site
- * at the end of them included, and that site is not known here: a customer who had paid would be stopped.
+ * By way of a page that sends the customer on. Chromium holds every redirect that follows a form against form-action,
+ * the shop's own site at the end of them included, and that site is not known here: a customer who had paid would be
+ * stopped.
  */
 function sendBack(reply: FastifyReply, { pageToken }: Payment): FastifyReply {
   return reply.redirect(`./${pageToken}?done`, 303)

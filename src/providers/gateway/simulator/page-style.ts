@@ -40,8 +40,9 @@ td:first-child{padding-right:.75rem;white-space:nowrap;font-size:.8rem;font-vari
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
 
 /**
- * No script, no other host. Any site may put a frame around it: there is only play money to be had by a trick, and our payment page, which
- * frames it, may itself stand in a shop's widget, while `frame-ancestors` counts every ancestor. Real providers decide that for themselves.
+ * No script, no other host. Any site may put a frame around it: there is only play money to be had by a trick, and our
+ * payment page, which frames it, may itself stand in a shop's widget, while `frame-ancestors` counts every ancestor.
+ * Real providers decide that for themselves.
  */
 export const PAGE_HEADERS: Record<string, string> = {
   'content-type': 'text/html; charset=utf-8',

@@ -4,7 +4,10 @@ import { ALL_PLACES } from '../../../kernel/place.ts'
 
 const { first, last } = ALL_PLACES
 
-/** Deletes payments with their transactions and disputes. Cards stay: merchants have saved them. Returns when they were made. */
+/**
+ * Deletes payments with their transactions and disputes. Cards stay: merchants have saved them. Returns when they were
+ * made.
+ */
 async function deleteOldPayments(db: Queries, before: Date, limit: number): Promise<Date[]> {
   const rows = await db.rows<{ at: Date }>(sql`
     with old as materialized (

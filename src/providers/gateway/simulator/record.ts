@@ -43,7 +43,9 @@ export interface AwaitingCode extends Card {
   save: boolean
 }
 
-/** `dispute`: money lost by a dispute. `reinstatement`: the same money, given back when the dispute is won after all. */
+/**
+ * `dispute`: money lost by a dispute. `reinstatement`: the same money, given back when the dispute is won after all.
+ */
 export type TransactionKind = 'charge' | 'transfer' | 'refund' | 'dispute' | 'reinstatement'
 
 export interface Transaction {

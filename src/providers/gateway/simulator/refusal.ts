@@ -1,4 +1,7 @@
-/** An error of the sandbox provider, sent as problem+json (RFC 9457). `code` is the provider's own, not one of our `PROBLEMS`. */
+/**
+ * An error of the sandbox provider, sent as problem+json (RFC 9457). `code` is the provider's own, not one of our
+ * `PROBLEMS`.
+ */
 export class Refusal extends Error {
   readonly status: number
   readonly code: string

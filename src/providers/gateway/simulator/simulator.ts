@@ -39,8 +39,9 @@ export interface Simulator {
 }
 
 /**
- * The sandbox provider: a payment provider in small, with a ledger of its own. Our adapter speaks to it over HTTP as to any other. It tells of each
- * change right after the commit; what has to wait (a retry, a late notice) goes out with `sendDueNotices`.
+ * The sandbox provider: a payment provider in small, with a ledger of its own. Our adapter speaks to it over HTTP as to
+ * any other. It tells of each change right after the commit; what has to wait (a retry, a late notice) goes out with
+ * `sendDueNotices`.
  */
 export function createSimulator(deps: SimulatorDeps): Simulator {
   const { database, clock, log, masterKey, verifyCredential, publicUrl } = deps
