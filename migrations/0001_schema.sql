@@ -53,6 +53,9 @@ create table merchants (
   time_zone              text check (time_zone ~ '^[A-Za-z][A-Za-z0-9_+/-]{0,63}$')
 );
 
+-- Jobs that sum up a place find its merchants.
+create index merchants_by_place on merchants (place);
+
 -- A table of its own, so that a list of merchants stays light.
 create table merchant_logos (
   merchant_id  uuid primary key references merchants,

@@ -1,4 +1,7 @@
-/** The current time, replaceable in tests. Leases and expiry use the database's clock instead: see ARCHITECTURE.md. */
+/**
+ * The current time, replaceable in tests. The service runs with the clock of the database (database-clock.ts), because
+ * that of the machine may jump.
+ */
 export interface Clock {
   now(): Date
 }

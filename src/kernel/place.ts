@@ -3,7 +3,7 @@ import { encodeBase58 } from './base58.ts'
 import { randomInteger48 } from './random.ts'
 
 /**
- * The key of distribution, 0 to 1023: every row of a table that grows has the place of its merchant as the first column
+ * The key of distribution, 0 to 1023: every row of a table that grows has the place of its merchant as the last column
  * of its keys. With one PostgreSQL it only costs two bytes; a cluster can put each place on a machine of its own. See
  * docs/decisions/0014-place.md.
  */
@@ -50,12 +50,24 @@ export function groupByPlace<Item>(items: Iterable<Item>, placeOf: (item: Item) 
   return [...Map.groupBy(items, placeOf)].sort(([a], [b]) => a - b)
 }
 
-/** Runs a statement for each place of the items, each with a commit of its own, and returns all rows. */
+/**
+ * Runs a statement for each place of the items, each with a commit of its own, and returns all rows. If a place fails,
+ * the others go on: what they have claimed must be worked on. It throws if there is no row at all; the items of a
+ * failed place are still due, so the next search finds them again.
+ */
 export async function rowsOfEachPlace<Item extends { place: Place }, Row>(
   items: Item[],
   run: (place: Place, group: Item[]) => Promise<Row[]>,
 ): Promise<Row[]> {
-  return (
-    await Promise.all(groupByPlace(items, ({ place }) => place).map(([place, group]) => run(place, group)))
-  ).flat()
+  const rows: Row[] = []
+  let failure: { error: unknown } | undefined
+  for (const [place, group] of groupByPlace(items, (item) => item.place)) {
+    try {
+      rows.push(...(await run(place, group)))
+    } catch (error) {
+      failure ??= { error }
+    }
+  }
+  if (failure && rows.length === 0) throw failure.error
+  return rows
 }

@@ -159,7 +159,7 @@ test('every column of bytes is listed as sealed or as something else', async () 
                   where a.attrelid = c.conrelid and a.attnum = k.number order by k.position) as columns
       from pg_constraint c where c.contype = 'p'`)
   for (const { table, key } of SEALED_TABLES)
-    assert.deepEqual(Object.keys(key).sort(), keys.find(({ name }) => name === table)?.columns.sort(), table)
+    assert.deepEqual(Object.keys(key), keys.find(({ name }) => name === table)?.columns, table)
 })
 
 test('H1: a rotation encrypts every stored value again, and then the previous key is not needed', async () => {

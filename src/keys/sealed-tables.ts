@@ -71,7 +71,7 @@ export const SEALED_TABLES: SealedTable[] = [
   {
     table: 'saved_cards',
     kind: 'tokens of saved cards',
-    key: { place: 'smallint', id: 'uuid' },
+    key: { id: 'uuid', place: 'smallint' },
     columns: ['sealed_token'],
     needs: ['merchant_id', 'mode', 'provider', 'user_id', 'email'],
     contextOf: (row) => tokenContext(ownerOf(row), row.provider, { id: row.user_id, email: row.email }),
@@ -79,7 +79,7 @@ export const SEALED_TABLES: SealedTable[] = [
   {
     table: 'refunds',
     kind: 'bank accounts of refunds',
-    key: { place: 'smallint', id: 'uuid' },
+    key: { id: 'uuid', place: 'smallint' },
     columns: ['sealed_account'],
     needs: [],
     contextOf: (row) => refundAccountContext(idOf('refund', row.id, row.place)),
@@ -87,7 +87,7 @@ export const SEALED_TABLES: SealedTable[] = [
   {
     table: 'notices',
     kind: 'notices of providers',
-    key: { place: 'smallint', id: 'bigint' },
+    key: { id: 'bigint', place: 'smallint' },
     columns: ['body'],
     needs: ['digest'],
     contextOf: (row) => noticeContext(row.digest),

@@ -23,7 +23,7 @@ export interface Change<Read, Result> {
    * written.
    */
   read?: (tx: Queries) => Promise<Read>
-  /** Reads nothing more, and writes by `tx` only. It may be called twice. */
+  /** Reads nothing more, and writes by `tx` only. It is called again when the change is decided again. */
   decide: (state: LockedPayment, read: Read, tx: Writes) => Result
 }
 
@@ -35,7 +35,8 @@ export interface Change<Read, Result> {
  *   2  one statement for each row that changed, events and deliveries among them, and commit
  *
  * Of two changes at once, the second one waits for the lock and decides on what the first one has written. No provider
- * is called inside. What cannot be written violates a constraint: then the whole change is decided again, once.
+ * is called inside. What cannot be written violates a constraint: then the whole change is decided again, once. A
+ * deadlock is repeated by `transaction`, at most three times.
  */
 export async function changePayment<Read, Result>(
   deps: Pick<PaymentDeps, 'database'>,

@@ -67,7 +67,7 @@ export async function claimDestinations(
     with kept as (
       select destination, owned_until from delivery_leases
        where place = ${place} and destination = any(${textArray(destinations)}::text[])
-         and owner = ${workerId}::uuid and owned_until > now() + ${(leaseSeconds * 2) / 3}::integer * interval '1 second'
+         and owner = ${workerId}::uuid and owned_until > now() + ${Math.ceil((leaseSeconds * 2) / 3)}::integer * interval '1 second'
     ), taken as (
       insert into delivery_leases as l (place, destination, owner, owned_until)
       select ${place}::smallint, w.destination, ${workerId}::uuid, now() + ${leaseSeconds}::integer * interval '1 second'

@@ -11,6 +11,7 @@ import {
   placeOf,
   uuidOf,
 } from '../kernel/ids.ts'
+import { ALL_PLACES } from '../kernel/place.ts'
 import type { Scope } from '../kernel/scope.ts'
 import type { DeliveryState } from './delivery.ts'
 
@@ -125,8 +126,8 @@ export async function listDeliveries(
              cross join lateral (select from deliveries f where f.place = ${place} and f.event_id = n.id limit 1) delivered
              where n.place = ${place} and n.merchant_id = ${merchant} and n.mode = ${mode} and n.body is not null
                and n.id <= (select event_id from cursor)
-               -- Deliveries are deleted before their events, and those without any are not searched.
-               and n.id >= (select o.event_id from deliveries o where o.place = ${place} order by o.event_id limit 1)
+               -- Deliveries are deleted before their events: what is older than the oldest delivery is not searched.
+               and n.id >= (select o.event_id from deliveries o where o.place between ${ALL_PLACES.first} and ${ALL_PLACES.last} order by o.event_id limit 1)
              order by n.id desc limit ${limit + 1}
           )
           select ${COLUMNS} from page e join deliveries d on d.place = ${place} and d.event_id = e.id ${LAST_TRY}

@@ -61,8 +61,8 @@ type ClaimKind = 'first tries' | 'retries' | 'refill'
  *
  * States of the loop:
  *   running  -> draining  stop() was called: no claim and no call is started, results of calls in flight are recorded
- *   draining -> stopped the calls have ended, or STOP_WITHIN_MS have passed: leases are released, later results are
- *   discarded
+ *   draining -> stopped   the calls have ended, or STOP_WITHIN_MS have passed: leases are released, and later results
+ *                         are discarded
  *
  * States of claiming, with one claim at a time:
  *   idle      -> scheduled  a kind of claim was requested; requests in the same turn of the event loop share one claim
@@ -74,7 +74,7 @@ type ClaimKind = 'first tries' | 'retries' | 'refill'
  * something due, then claim those; the third claims at known ones:
  *   first tries  requested by wake() and each poll, and again while destinations are left
  *   retries      requested by each poll, and again while destinations are left
- *   refill requested by a destination that answers fast, has more due, and has less than half of LARGE_BATCH pending
+ *   refill       requested by a destination that answers fast, has more due, and less than half of LARGE_BATCH pending
  *
  * A search that found as many as it may of one merchant is repeated. By then these destinations have enough, or have
  * nothing more due, so that the next ones are found. After a search that was full the next one begins with the

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Database } from '../database/database.ts'
 import { recordAct } from '../events/audit-log-store.ts'
 import type { EndpointId } from '../kernel/ids.ts'
+import type { Place } from '../kernel/place.ts'
 import { webhookTries, webhookTrySeconds } from '../metrics/instruments.ts'
 import type { TryResult } from './delivery-store.ts'
 import { disableEndpoint, recordHealth } from './endpoint-store.ts'
@@ -16,7 +17,15 @@ export async function recordResults(
   results: TryResult[],
 ): Promise<EndpointId[]> {
   await recordTries(database, results)
+  const disabled = await recordHealthOf(results, { database, log })
   for (const result of results) count(result)
+  return disabled
+}
+
+async function recordHealthOf(
+  results: TryResult[],
+  { database, log }: { database: Database; log: Logger },
+): Promise<EndpointId[]> {
   const configured = results.filter(({ delivery }) => delivery.endpointId !== null)
   if (configured.length === 0) return []
   const idsOf = (some: TryResult[]) => [...new Set(some.map(({ delivery }) => delivery.endpointId as EndpointId))]
@@ -34,7 +43,7 @@ export async function recordResults(
     for (const [id, reason] of reasons) {
       const merchantId = await disableEndpoint(tx, id, reason)
       if (!merchantId) continue
-      await holdDeliveries(tx, places.get(id) ?? 0, id)
+      await holdDeliveries(tx, places.get(id) as Place, id)
       await recordAct(tx, { actor: 'worker', act: 'webhook_endpoint.disabled', merchantId, subject: id })
       log.warn({ merchantId, endpointId: id }, 'webhook endpoint disabled')
       disabled.push(id)

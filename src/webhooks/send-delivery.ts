@@ -51,8 +51,9 @@ export function deliverySender(
 
   return async (delivery) => {
     const { eventId: id, body, url, mode, destination } = delivery
+    let span: Span | undefined
     try {
-      const span = await startDeliverySpan(database, id)
+      span = await startDeliverySpan(database, id)
       const traceparent = span && traceparentOf(span)
       const headers = webhookHeaders(await keysOf(delivery), { id, body, at: clock.now() })
       if (traceparent) headers.traceparent = traceparent
@@ -60,7 +61,11 @@ export function deliverySender(
       if (span) endSpan(span, answer)
       return answer
     } catch (err) {
-      if (err instanceof Problem && err.code === 'unavailable') return undefined
+      span?.end()
+      if (err instanceof Problem && err.code === 'unavailable') {
+        log.warn({ err, eventId: id }, 'a webhook waits until its secret can be read')
+        return undefined
+      }
       log.error({ err, eventId: id }, 'sending a delivery failed unexpectedly')
       return { kind: 'failed', because: 'other', detail: 'it could not be sent; the log has the reason', tookMs: 0 }
     }

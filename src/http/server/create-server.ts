@@ -73,7 +73,8 @@ export function createServer({ log, metrics, isStopping, isPage, ...deps }: Deps
     },
     frameworkErrors: (error, request, reply) => {
       reply.header('request-id', request.id)
-      deps.refuse(request, reply, toProblem(error, request, log))
+      const refused = toProblem(error, request, log)
+      Promise.resolve(deps.refuse(request, reply, refused)).catch((err) => log.error({ err }, 'a refusal failed'))
     },
     clientErrorHandler: (error, socket) =>
       answerBrokenRequest(error, socket, `${requestIdPrefix}${(requests++).toString(36)}`),

@@ -14,7 +14,7 @@ import type { EarlyReversal } from './reversed-money.ts'
  *
  *   payment     from                  to          transition
  *               pending               successful  settle: one attempt is paid in full
- *               pending cancelled cancel: by the merchant or the customer, while no attempt is processing
+ *               pending               cancelled   cancel: by merchant or customer, while no attempt is processing
  *               pending               expired     expire: expiresAt has passed
  *               cancelled, expired    successful  settle: the money arrived later; `late` is true
  *   `successful` is final. Refunds and disputes change amounts, never the status.
@@ -24,12 +24,13 @@ import type { EarlyReversal } from './reversed-money.ts'
  *               processing            pending     storeInstructions; or settle: the provider waits for the customer
  *               processing            abandoned   the same, when the payment has ended in the meantime
  *               pending               processing  confirmSavedCard; or settle: money may be moving
- *               failed processing settle: money may be moving (the customer tried again on the same link)
+ *               failed                processing  settle: money may be moving (a new try on the same link)
  *               pending               abandoned   cancel, expire, or settle: another attempt succeeded
- *               pending, processing failed settle: declined, reversed, wrong amount, or order missing at the provider
+ *               pending, processing   failed      settle: declined, reversed, wrong amount, or order missing
+ *               abandoned             failed      settle: its money was given back, or was of a wrong amount
  *               failed                failed      settle: the provider declined another try
  *               any but successful    successful  settle: paid in full, and the payment is not successful yet
- *               any but successful surplus settle: paid, but the payment was successful already; the money is refunded
+ *               any but successful    surplus     settle: paid after the payment was successful; it is refunded
  *   A processing attempt is never abandoned or cancelled: its outcome is unknown until the provider gives it.
  */
 export interface PaymentState {

@@ -143,7 +143,7 @@ export function updateAttempt(tx: Writes, attempt: Attempt): void {
     update attempts
        set status = ${attempt.status}, amount_received = ${attempt.amountReceived}, amount_returned = ${attempt.amountReturned},
            amount_refunded = ${attempt.amountRefunded}, amount_reversed = ${attempt.amountReversed},
-           ids_are_providers = ${attempt.idsAreProviders},           provider_reference = ${attempt.providerReference}, known_to_provider = ${attempt.knownToProvider},
+           ids_are_providers = ${attempt.idsAreProviders}, provider_reference = ${attempt.providerReference}, known_to_provider = ${attempt.knownToProvider},
            charged_at_once = ${attempt.chargedAtOnce}, page_key = ${attempt.pageKey}, failure = ${attempt.failure},
            failed_try_id = ${attempt.failedTryId}, instructions = ${attempt.instructions},
            instructions_expire_at = ${attempt.instructionsExpireAt}, said_paid = ${attempt.noticeSaidPaid},

@@ -1,10 +1,10 @@
 import type { Queries, Transaction, Writes } from '../../database/database.ts'
-import { unavailable } from '../../database/pool.ts'
 import { sql } from '../../database/sql.ts'
 import { type AttemptId, idOf, type MerchantId, type PaymentId, placeOf, uuidOf } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
 import { type Currency, money } from '../../kernel/money.ts'
 import { ALL_PLACES, type Place } from '../../kernel/place.ts'
+import { Problem } from '../../kernel/problem.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { Receipt } from '../../providers/provider.ts'
 import type { Attempt } from '../state/attempt.ts'
@@ -52,7 +52,9 @@ export async function readRecordedMoney(tx: Queries, of: OfKeys, receipts: Recei
     const returnedByPayments = areSharesOfOrder(receipts) ? await returnedOfAttempts(tx, of.place, recorded) : 0
     return { receipts: recorded, returnedByPayments }
   }
-  throw unavailable(new Error(`money of the same transactions was recorded during ${MAX_READS} reads`))
+  throw new Problem('unavailable', 'Other requests are recording the same money. Try again shortly.', {
+    retryAfterSeconds: 1,
+  })
 }
 
 /**
