@@ -24,9 +24,10 @@ const ROOMS: Record<string, string[]> = {
   'src/payments': ['state', 'store', '', 'refunds', 'settle', 'transfers', 'start', 'upkeep'],
   'src/http': ['contract', 'server', 'checkout', 'api', 'dashboard', 'guides', ''],
 }
-const PROVIDER_PORT = 'src/providers/provider.ts'
-const PROVIDER_JSON = 'src/providers/json-parsers.ts'
-const SHARED = [PROVIDER_PORT, PROVIDER_JSON, 'src/providers/failure.ts', 'src/providers/spread-reversed.ts']
+/** The port, which is the first two, and what all adapters use. */
+const SHARED = ['provider', 'capabilities', 'json-parsers', 'failure', 'spread-reversed'].map(
+  (name) => `src/providers/${name}.ts`,
+)
 
 const isTest = (file: string) => file.endsWith('.test.ts')
 const sources = globSync('src/**/*.ts', { cwd: ROOT }).filter((file) => !isTest(file))

@@ -21,6 +21,7 @@ import {
 import { newPayment } from '../payments/start/create-payment.ts'
 import type { Instructions } from '../payments/state/attempt.ts'
 import { newAttempt } from '../payments/state/new-attempt.ts'
+import type { OutcomeReport } from '../payments/state/outcome-report.ts'
 import {
   addAttempt,
   attemptIn,
@@ -31,12 +32,13 @@ import {
   storeInstructions,
 } from '../payments/state/payment-state.ts'
 import { newRefund } from '../payments/state/refund.ts'
-import { type OutcomeReport, settle } from '../payments/state/settle.ts'
+import { settle } from '../payments/state/settle.ts'
 import type { LockedPayment } from '../payments/store/payment-states.ts'
 import { writeReceipt } from '../payments/store/receipts.ts'
 import { insertRefund } from '../payments/store/refunds.ts'
+import type { Capabilities } from '../providers/capabilities.ts'
 import { failureOf } from '../providers/failure.ts'
-import type { Capabilities, FailureCode, Receipt } from '../providers/provider.ts'
+import type { FailureCode, Receipt } from '../providers/provider.ts'
 import { PROVIDERS } from '../providers/registry.ts'
 
 export interface DemoPlan {

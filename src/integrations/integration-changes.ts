@@ -6,7 +6,8 @@ import { parseCurrency } from '../kernel/money.ts'
 import { type Mistake, pointerPart } from '../kernel/problem.ts'
 import { isWebAddress } from '../kernel/web-address.ts'
 import { parseTarget } from '../outbound/request-target.ts'
-import type { Provider, Setting } from '../providers/provider.ts'
+import type { Setting } from '../providers/capabilities.ts'
+import type { Provider } from '../providers/provider.ts'
 import { DEFAULT_PRIORITY, type IntegrationRecord, MAX_PRIORITY } from './integration.ts'
 
 /**

@@ -1,9 +1,9 @@
 import type { Channel } from '../kernel/channel.ts'
-import type { FeeSchedule } from '../kernel/fee.ts'
 import type { Mode } from '../kernel/mode.ts'
 import type { Currency, Money } from '../kernel/money.ts'
 import type { Owner } from '../kernel/scope.ts'
 import type { ProviderHttp, Unknown } from '../outbound/provider-http.ts'
+import type { Capabilities, Setting } from './capabilities.ts'
 
 export type { ProviderAnswer, ProviderCall, ProviderHttp, Unknown } from '../outbound/provider-http.ts'
 
@@ -29,59 +29,6 @@ export interface Provider {
     merchantUuid: string
     serverUrl: string
   }): Pick<ClientOptions, 'settings' | 'baseURL'>
-}
-
-/** One thing that a merchant copies from the provider's dashboard. */
-export interface Setting {
-  name: string
-  /** What it is and where the provider shows it, in one sentence. */
-  about: string
-  /** Sealed, and never shown again. */
-  secret: boolean
-  optional?: boolean
-  /** Its format by mode, so that a key of one mode is refused in the other. */
-  pattern: Record<Mode, RegExp>
-  /** The same for people: "sk_test_…". */
-  looksLike: Record<Mode, string>
-}
-
-/** What a provider can do, as data. Its adapter declares it; everything else only reads it. */
-export interface Capabilities {
-  /** The word that merchants use for it in `provider`. */
-  name: string
-  /** Its name as people write it. */
-  title: string
-  /** Moves no real money, so it is offered in sandbox mode alone. */
-  sandboxOnly: boolean
-  channels: Channel[]
-  /** Its card page may stand in a frame of ours; else the customer is sent there and comes back. */
-  framed: boolean
-  /** Its card page can be opened with a saved card; else the customer confirms on a page of ours. */
-  pageTakesSavedCards: boolean
-  /** Its card page asks whether to keep the card; else we ask, and `Order.saveCard` says so. */
-  pageAsksToSave: boolean
-  /** ISO 3166-1 alpha-2. */
-  countries: string[]
-  /** ISO 4217. */
-  currencies: string[]
-  /** What a customer may be charged at once, in minor units. */
-  limits: Record<string, { min: number; max: number }>
-  /**
-   * What the provider keeps, by channel and currency. A channel takes the currencies that it has a fee for, and no
-   * others.
-   */
-  fees: Record<Channel, Record<string, FeeSchedule>>
-  /** How long an account number stays open, when the provider lets us choose. */
-  accountLifetimeSeconds: number
-  /**
-   * Channels whose refunds need the customer's bank account: the provider cannot send the money back to where it came
-   * from.
-   */
-  refundNeedsAccount?: Channel[]
-  /** How many days a refund takes at most, until a person should look at it. Default: 3. */
-  refundTakesDays?: number
-  /** How long to wait for an answer of one that is known to be quick; absent: as long as for any. */
-  answersWithinMs?: number
 }
 
 export interface ClientOptions {

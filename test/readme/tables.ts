@@ -1,6 +1,6 @@
 import { COMMANDS } from '../../src/cli/commands.ts'
 import type { Channel } from '../../src/kernel/channel.ts'
-import type { Capabilities } from '../../src/providers/provider.ts'
+import type { Capabilities } from '../../src/providers/capabilities.ts'
 import { PROVIDERS } from '../../src/providers/registry.ts'
 import { GATES } from '../gates/gates.ts'
 

@@ -1,5 +1,5 @@
+import type { Capabilities } from '../../src/providers/capabilities.ts'
 import type {
-  Capabilities,
   CardStart,
   Declined,
   Failure,

@@ -3,6 +3,7 @@ import { newId, uuidOf } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
 import type { Attempt } from '../../src/payments/state/attempt.ts'
 import { restartSchedule } from '../../src/payments/state/check-schedule.ts'
+import type { OutcomeReport } from '../../src/payments/state/outcome-report.ts'
 import type { Payment } from '../../src/payments/state/payment.ts'
 import {
   addAttempt,
@@ -10,7 +11,7 @@ import {
   type PaymentState,
   storeInstructions,
 } from '../../src/payments/state/payment-state.ts'
-import { type OutcomeReport, settle } from '../../src/payments/state/settle.ts'
+import { settle } from '../../src/payments/state/settle.ts'
 import type { Outcome, Receipt } from '../../src/providers/provider.ts'
 
 // Payment states as plain values, for tests of the state machine without a database.

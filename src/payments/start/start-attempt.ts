@@ -7,8 +7,8 @@ import type { AttemptId, SavedCardId } from '../../kernel/ids.ts'
 import { type Currency, money } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Scope } from '../../kernel/scope.ts'
+import type { Capabilities } from '../../providers/capabilities.ts'
 import type {
-  Capabilities,
   CardStart,
   Order,
   Outcome,

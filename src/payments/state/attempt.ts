@@ -106,6 +106,10 @@ export function handleOf(attempt: Attempt): OrderHandle {
   return { reference, providerReference, channel, startedAt, amount }
 }
 
+export function isOpen({ status }: Attempt): boolean {
+  return status === 'pending' || status === 'processing'
+}
+
 /**
  * The provider did not answer the start, no instructions were handed out, no card was charged, and the provider does
  * not know the order. Such an attempt cannot be paid.

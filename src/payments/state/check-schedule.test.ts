@@ -17,8 +17,8 @@ import {
 } from '../../../test/support/payment-state.ts'
 import type { Outcome } from '../../providers/provider.ts'
 import type { Attempt, Instructions } from './attempt.ts'
+import type { Source } from './outcome-report.ts'
 import { addAttempt, cancel, type PaymentState, storeInstructions } from './payment-state.ts'
-import type { Source } from './settle.ts'
 
 const MINUTE = 60
 const HOUR = 3_600

@@ -1,6 +1,6 @@
 import type { Channel } from '../../kernel/channel.ts'
 import { type AttemptId, newAttemptReference, newId, uuidOf } from '../../kernel/ids.ts'
-import type { Capabilities } from '../../providers/provider.ts'
+import type { Capabilities } from '../../providers/capabilities.ts'
 import type { Attempt } from './attempt.ts'
 import { restartSchedule } from './check-schedule.ts'
 import { priceOf } from './payment-options.ts'

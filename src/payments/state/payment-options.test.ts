@@ -5,7 +5,8 @@ import type { Country } from '../../kernel/country.ts'
 import { newId } from '../../kernel/ids.ts'
 import type { Currency } from '../../kernel/money.ts'
 import type { Problem } from '../../kernel/problem.ts'
-import type { Capabilities, Provider } from '../../providers/provider.ts'
+import type { Capabilities } from '../../providers/capabilities.ts'
+import type { Provider } from '../../providers/provider.ts'
 import { bestOptions, optionsForChannel } from './payment-options.ts'
 
 const PAYMENT = {

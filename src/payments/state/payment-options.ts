@@ -2,7 +2,8 @@ import { canTake, type Integration } from '../../integrations/integration.ts'
 import type { Channel } from '../../kernel/channel.ts'
 import { chargeFor, feeOf } from '../../kernel/fee.ts'
 import { Problem } from '../../kernel/problem.ts'
-import type { Capabilities, Providers } from '../../providers/provider.ts'
+import type { Capabilities } from '../../providers/capabilities.ts'
+import type { Providers } from '../../providers/provider.ts'
 import type { Payment } from './payment.ts'
 
 /** A way to pay on the checkout page. The customer chooses the channel, the service chooses the provider. */

@@ -22,8 +22,9 @@ import type { Currency } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Outcome, Receipt } from '../../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
+import type { OutcomeReport } from './outcome-report.ts'
 import { addAttempt, cancel, type Decision, expire, type PaymentState, storeInstructions } from './payment-state.ts'
-import { contradictsNotice, type OutcomeReport, settle } from './settle.ts'
+import { contradictsNotice, settle } from './settle.ts'
 
 const refusal = (work: () => unknown) => {
   try {

@@ -10,7 +10,7 @@ import type { EarlyReversal } from './reversed-money.ts'
 /**
  * The state machine of a payment and its attempts. Each transition is a pure function from PaymentState to Decision.
  * The operations in payments/ call it under the payment's row lock, in changePayment, and write the Decision with
- * writeDecision. Transitions by a provider's outcome are in settle.ts.
+ * writeDecision. Transitions by a provider's outcome are in settle.ts and attempt-after.ts.
  *
  *   payment     from                  to          transition
  *               pending               successful  settle: one attempt is paid in full

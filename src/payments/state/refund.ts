@@ -1,6 +1,7 @@
 import { type AttemptId, newId, type PaymentId, type RefundId, uuidOf } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
-import type { BankAccount, Capabilities } from '../../providers/provider.ts'
+import type { Capabilities } from '../../providers/capabilities.ts'
+import type { BankAccount } from '../../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
 import type { Payment } from './payment.ts'
 import type { PaymentState } from './payment-state.ts'

@@ -1,17 +1,17 @@
 import type { EventType } from '../../events/event.ts'
-import type { AttemptId } from '../../kernel/ids.ts'
 import { failureOf } from '../../providers/failure.ts'
 import type { Outcome, Receipt } from '../../providers/provider.ts'
-import { type Attempt, isUnstarted, payableAgain } from './attempt.ts'
-import { restartSchedule, UNSTARTED_UNTIL, withNextCheck } from './check-schedule.ts'
+import { type Attempt, isOpen, payableAgain } from './attempt.ts'
+import { attemptAfter } from './attempt-after.ts'
+import { restartSchedule, withNextCheck } from './check-schedule.ts'
 import {
   areIdsProviders,
-  type NewReceipt,
   remainsAfterSuccess,
   reviewReasonOf,
   SURPLUS_WITHOUT_IDS,
   WRONG_CURRENCY,
 } from './new-receipt.ts'
+import type { OutcomeReport } from './outcome-report.ts'
 import type { Payment } from './payment.ts'
 import {
   abandonPending,
@@ -34,26 +34,6 @@ import {
   totalsOf,
   withMoney,
 } from './reversed-money.ts'
-
-/**
- * How an outcome reached us: the answer to the start, a notice, the customer's return to the page, a scheduled check,
- * or a person who matched unmatched money with the payment. Shown in timelines.
- */
-export type Source = 'start' | 'notice' | 'return' | 'check' | 'match'
-
-export interface OutcomeReport {
-  attemptId: AttemptId
-  outcome: Outcome
-  /** Receipts of this outcome that are not on record yet. */
-  newReceipts: NewReceipt[]
-  contradiction?: string | undefined
-  source: Source
-  /** What a signed notice says, if one caused the check. */
-  noticeSays?: 'paid' | 'failed' | undefined
-  /** The attempt when the provider was asked, to detect a change in the meantime. */
-  whenAsked?: { status: Attempt['status']; since: Date }
-  now: Date
-}
 
 /** A notice that says "failed" while the provider's answer is "paid": one of them is stale, so neither is applied. */
 export function contradictsNotice(noticeSays: OutcomeReport['noticeSays'], outcome: Outcome): boolean {
@@ -316,88 +296,4 @@ function applyOutcome(state: PaymentState, before: Attempt, attempt: Attempt, re
 /** The provider's "paid" refers to money that is on record and was partly reversed. This is no contradiction. */
 function isPaidOnRecord({ amountReturned }: Attempt, outcome: Outcome): boolean {
   return outcome.kind === 'paid' && outcome.receipts.length > 0 && amountReturned > 0
-}
-
-function attemptAfter(
-  state: PaymentState,
-  attempt: Attempt,
-  outcome: Outcome,
-  { source, noticeSays, whenAsked, now }: OutcomeReport,
-): Attempt {
-  const { status, checks } = attempt
-  // The attempt changed while the provider was asked, so the answer is stale. The next check is soon.
-  if (whenAsked && (whenAsked.status !== status || whenAsked.since.getTime() !== checks.since.getTime())) return attempt
-  // Its money is on record, reversed or waiting for a person. A late answer of the provider must not reopen it.
-  if (attempt.failure?.code === 'amount_mismatch' || isReversedAttempt(attempt)) return attempt
-  if (noticeSays === 'paid') return toProcessing(attempt, now)
-  const seen = { ...attempt, checks: { ...checks, missingInARow: 0 } }
-  switch (outcome.kind) {
-    case 'paid': // without a receipt: the provider contradicts itself
-    case 'unknown':
-      // A scheduled check without an answer does not block a customer who has not paid yet.
-      return status === 'pending' && source !== 'check' ? toProcessing(attempt, now) : attempt
-    case 'processing':
-      return status === 'processing' ? seen : toProcessing(seen, now)
-    case 'pending': {
-      if (status !== 'processing' || attempt.noticeSaidPaid || isChargeInProgress(attempt, now)) return seen
-      const waiting = waitingStatus(state)
-      const resolvedAt = waiting === 'abandoned' ? now : null
-      return { ...seen, status: waiting, resolvedAt, checks: restartSchedule(now) }
-    }
-    case 'missing':
-      return attemptAfterMissing(attempt, now)
-    case 'declined': {
-      if (attempt.noticeSaidPaid) return isOpen(attempt) ? { ...seen, status: 'processing' } : seen
-      const isNewTry = status === 'failed' && outcome.tryId !== null && outcome.tryId !== attempt.failedTryId
-      if (!isOpen(attempt) && !isNewTry) return seen
-      return { ...seen, status: 'failed', failure: outcome.failure, failedTryId: outcome.tryId, resolvedAt: now }
-    }
-  }
-}
-
-function isOpen({ status }: Attempt): boolean {
-  return status === 'pending' || status === 'processing'
-}
-
-function isReversedAttempt({ status, failure, amountReversed }: Attempt): boolean {
-  return status === 'failed' && failure?.code === 'reversed' && amountReversed > 0
-}
-
-const CHARGE_TAKES_AT_MOST_MS = 10 * 60_000
-
-/**
- * A direct charge without instructions: "pending" means that the bank is working, and another attempt could charge
- * twice.
- */
-function isChargeInProgress({ chargedAtOnce, instructions, askedAt }: Attempt, now: Date): boolean {
-  return chargedAtOnce && instructions === null && now.getTime() - askedAt.getTime() < CHARGE_TAKES_AT_MOST_MS
-}
-
-/**
- * Money may be moving: blocks other attempts and restarts the check schedule. Abandoned and paid attempts keep their
- * status.
- */
-function toProcessing(attempt: Attempt, now: Date): Attempt {
-  const checks = restartSchedule(now)
-  if (attempt.status === 'processing') return attempt
-  if (attempt.status !== 'pending' && attempt.status !== 'failed') return { ...attempt, checks }
-  return { ...attempt, status: 'processing', failure: null, resolvedAt: null, checks }
-}
-
-const MAY_NOT_BE_VISIBLE_YET_MS = 10 * 60_000
-
-/**
- * An order that the provider does not know fails after two such answers in a row, because new orders may not be visible
- * yet and some providers never list unused links. Answers count after 10 minutes, or at once for an order that was
- * never handed out.
- */
-function attemptAfterMissing(attempt: Attempt, now: Date): Attempt {
-  const age = now.getTime() - attempt.checks.since.getTime()
-  const unstarted = isUnstarted(attempt)
-  const missingInARow = unstarted || age >= MAY_NOT_BE_VISIBLE_YET_MS ? attempt.checks.missingInARow + 1 : 0
-  const seen = { ...attempt, checks: { ...attempt.checks, missingInARow } }
-  if (attempt.status !== 'processing' || attempt.noticeSaidPaid || missingInARow < 2) return seen
-  if (unstarted && age < UNSTARTED_UNTIL) return seen
-  const failure = failureOf('provider_unavailable', null)
-  return { ...seen, status: 'failed', failure, failedTryId: null, resolvedAt: now }
 }

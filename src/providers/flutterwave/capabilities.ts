@@ -1,6 +1,6 @@
 import type { FeeSchedule } from '../../kernel/fee.ts'
 import { MAX_AMOUNT } from '../../kernel/money.ts'
-import type { Capabilities, Setting } from '../provider.ts'
+import type { Capabilities, Setting } from '../capabilities.ts'
 
 const CURRENCIES = ['NGN', 'GHS', 'KES', 'ZAR', 'USD']
 

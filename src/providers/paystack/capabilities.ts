@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { MAX_AMOUNT } from '../../kernel/money.ts'
-import type { Capabilities, Setting } from '../provider.ts'
+import type { Capabilities, Setting } from '../capabilities.ts'
 
 // The 100 naira are waived below 2,500, and all of it ends at 2,000. A transfer counts as a local channel, at the same
 // price.

@@ -1,5 +1,5 @@
 import type { FeeSchedule } from '../../kernel/fee.ts'
-import type { Capabilities, Setting } from '../provider.ts'
+import type { Capabilities, Setting } from '../capabilities.ts'
 
 /** "8 digits": 999,999.99 of any currency that is counted in hundredths. */
 const MAX = 99_999_999

@@ -1,0 +1,24 @@
+import type { AttemptId } from '../../kernel/ids.ts'
+import type { Outcome } from '../../providers/provider.ts'
+import type { Attempt } from './attempt.ts'
+import type { NewReceipt } from './new-receipt.ts'
+
+/**
+ * How an outcome reached us: the answer to the start, a notice, the customer's return to the page, a scheduled check,
+ * or a person who matched unmatched money with the payment. Shown in timelines.
+ */
+export type Source = 'start' | 'notice' | 'return' | 'check' | 'match'
+
+export interface OutcomeReport {
+  attemptId: AttemptId
+  outcome: Outcome
+  /** Receipts of this outcome that are not on record yet. */
+  newReceipts: NewReceipt[]
+  contradiction?: string | undefined
+  source: Source
+  /** What a signed notice says, if one caused the check. */
+  noticeSays?: 'paid' | 'failed' | undefined
+  /** The attempt when the provider was asked, to detect a change in the meantime. */
+  whenAsked?: { status: Attempt['status']; since: Date }
+  now: Date
+}
