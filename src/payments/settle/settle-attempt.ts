@@ -39,7 +39,6 @@ export async function settleAttempt(unreserved: PaymentDeps, attempt: Attempt, s
     read: (tx) => readRecordedMoney(tx, attempt, receiptsOf(signal)),
     decide: (before, recorded, tx) => settleLocked({ tx, deps, before, recorded }, attempt, signal),
   })
-  logForOperator(deps, attempt, decision)
   return decision.state
 }
 
@@ -95,6 +94,7 @@ export function settleLocked({ tx, deps, before, recorded }: Settling, attempt: 
     })
   }
   writeSignal(tx, attempt, signal, decision)
+  tx.afterCommit(() => logForOperator(deps, attempt, decision))
   return decision
 }
 
