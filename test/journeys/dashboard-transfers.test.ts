@@ -8,54 +8,29 @@ import { settleAttempt } from '../../src/payments/settle/settle-attempt.ts'
 import { countOpenCases } from '../../src/payments/store/open-cases.ts'
 import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
 import { listUnmatchedReceipts } from '../../src/payments/store/receipts.ts'
-import { browserAs, type DashboardBrowser } from '../support/dashboard.ts'
+import { browserAs } from '../support/dashboard.ts'
+import { AMOUNT, atTransfers } from '../support/dashboard-transfers.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 import {
   assertAudited,
+  type Json,
   letPass,
   madeUpRecord,
   noticeAbout,
   notify,
   paidTransaction,
-  payElsewhere,
   recordsOf,
 } from '../support/payment-records.ts'
-import { charge, isPaid, start, TRANSFER, transfer } from '../support/sandbox-payments.ts'
-import type { Answer } from '../support/service.ts'
+import { charge, isPaid } from '../support/sandbox-payments.ts'
 
 const service = await startPaying()
 const { database, parts } = service
 const shop = await service.addShop()
 const { merchantId } = shop
-const base = `/merchants/${merchantId}/sandbox`
-const AMOUNT = 10_000
-
-const [owner, support] = [
-  await browserAs(service, 'owner', merchantId),
-  await browserAs(service, 'support', merchantId),
-]
-
-// biome-ignore lint/suspicious/noExplicitAny: answers are read as the test wants them
-type Json = any
-
-const open = async (): Promise<Json[]> => (await owner.call('GET', `${base}/transfers`)).body.data
-const openOf = async (reference: string) => (await open()).find((each) => each.paymentReference === reference)
-
-const act = (browser: DashboardBrowser, { id, amount }: Json, how: string, body: object): Promise<Answer> =>
-  browser.call('POST', `${base}/transfers/${id}/${how}`, { amount, ...body })
-
-const begin = (reference: string, changes: object = {}) =>
-  start(shop, { ...TRANSFER, amount: AMOUNT, reference, ...changes })
-
-async function pay(reference: string, accountNumber: string, amount: number, isSo: (payment: Json) => boolean) {
-  await transfer(shop, accountNumber, amount)
-  return eventually(() => shop.payment(reference), isSo)
-}
-
-/** Money at the provider for an order that is not ours. */
-async function unmatchedMoney(amount: number): Promise<Json> {
-  return openMoney((await payElsewhere(service, shop, amount)).transactionId)
-}
+const { base, owner, support, open, openOf, openMoney, unmatchedMoney, act, begin, pay } = await atTransfers(
+  service,
+  shop,
+)
 
 /** Money that a notice reports, and that the provider knows nothing of. */
 async function madeUpMoney(amount: number): Promise<Json> {
@@ -63,11 +38,6 @@ async function madeUpMoney(amount: number): Promise<Json> {
   const record = madeUpRecord({ channel: 'transfer', requested: amount, amount, transactions: [transaction] })
   assert.equal((await notify(service, shop, noticeAbout(record, 'transfer.received'))).status, 200)
   return openMoney(transaction.id)
-}
-
-async function openMoney(transaction: string): Promise<Json> {
-  const all = await eventually(open, (some) => some.some(({ transactionId }) => transactionId === transaction))
-  return all.find(({ transactionId }) => transactionId === transaction)
 }
 
 test('unmatched money is matched with a payment, which it pays by the normal path, once', async () => {
