@@ -68,9 +68,9 @@ export function returnedByHand(reviews: Pick<Review, 'act' | 'amount'>[]): numbe
 }
 
 /**
- * How open money goes back through the provider: whether it counts as refunded of the payment, and how much at once.
+ * The part of open money that goes back at once: whether it counts as refunded of the payment, and how much it is.
  */
-export function planRefund(
+export function splitReversal(
   { payment }: PaymentState,
   { kind, amount, attempt }: OpenMoney,
   refunds: Refund[],

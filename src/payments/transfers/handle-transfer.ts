@@ -19,7 +19,7 @@ import {
 import { settleLocked } from '../settle/settle-attempt.ts'
 import { type Attempt, MAX_ATTEMPTS } from '../state/attempt.ts'
 import { newAttempt } from '../state/new-attempt.ts'
-import { lateMoneyOf, type OpenMoney, openMoneyOf, planRefund, type Review } from '../state/open-money.ts'
+import { lateMoneyOf, type OpenMoney, openMoneyOf, type Review, splitReversal } from '../state/open-money.ts'
 import { decide, type PaymentState } from '../state/payment-state.ts'
 import { assertAccountFits, assertMayRefund, newRefund, type Refund, refundSubject } from '../state/refund.ts'
 import { reversedAmount } from '../state/reversed-money.ts'
@@ -229,7 +229,7 @@ export async function refundTransfer(
       if (status === 'pending')
         throw new Problem('payment_not_completed', `Payment ${reference} is still open. Cancel it first.`)
       assertMayRefund(refunds)
-      const { counted, amount } = planRefund(before, open, refunds)
+      const { counted, amount } = splitReversal(before, open, refunds)
       by.limit?.(money(amount + refundedBefore(refunds, reviews), currency))
       assertAccountFits(capabilitiesOf(deps, open.attempt), open.attempt, by.account)
       const held = receipts.filter((each) => each.attemptId === open.attempt.id && (each.counted || !counted))
@@ -319,7 +319,7 @@ function closeOpenMoney(closing: Closing, by: Handling, act: ClosingAct, open: O
 function recordByHand({ tx, deps, before }: Closing, by: Handling, open: OpenMoney): void {
   const { id: paymentId, currency } = before.payment
   const attemptId = open.attempt.id
-  const first = planRefund(before, open, before.refunds)
+  const first = splitReversal(before, open, before.refunds)
   const rest = { counted: true, amount: open.amount - first.amount }
   let state = before
   for (const { amount, counted } of rest.amount > 0 ? [first, rest] : [first]) {
