@@ -4,6 +4,7 @@ import { sql } from '../../src/database/sql.ts'
 import { newId } from '../../src/kernel/ids.ts'
 import { fakeMonnify, startFakeMonnify } from '../fakes/monnify/fake.ts'
 import { startFakePaystack } from '../fakes/paystack/fake.ts'
+import { browserAs } from '../support/dashboard.ts'
 import { eventually } from '../support/paying.ts'
 import { becomes, openTheirs, payByCard } from '../support/provider-journey.ts'
 import { type At, startProviderWorld } from '../support/provider-world.ts'
@@ -219,6 +220,43 @@ test('a return of surplus asks for the account that its own attempt needs, not t
   assert.deepEqual(await ask(`?attempt=${paid.id}`), [200, false, 0])
   assert.deepEqual(await ask(`?attempt=${surplus.id}`), [200, true, 2])
   assert.deepEqual(await ask(`?attempt=${newId('attempt', new Date(), shop.place)}`), [404, 'not_found', undefined])
+})
+
+test('who names the account of automatic surplus is limited by its amount, and it adds up with other refunds', async () => {
+  const { shop, fake, orderOf, payment, pump } = paystack
+  fake.behaviour.refundsNeedAttention = true
+  const { reference, url } = await paystack.checkout()
+  assert.equal((await paystack.initialize({ provider: 'paystack-virtual-bank-account', reference })).status, 200)
+  const order = await orderOf(reference)
+  const { amountToTransfer } = (await payment(reference)).attempts[0].instructions
+  await openTheirs(paystack, `${url}?method=card`)
+  await fake.customer.payByCard(await orderOf(reference), { save: false })
+  await pump()
+  await becomes(paystack, reference, 'successful')
+  await fake.customer.transfer?.(order, amountToTransfer)
+  await pump()
+  const { refunds } = await eventually(
+    () => payment(reference),
+    (now) => now.refunds[0]?.needsReview?.startsWith('refund_needs_account'),
+  )
+  const [{ id, kind, amount }] = refunds
+  assert.deepEqual([kind, amount], ['surplus', amountToTransfer])
+
+  const support = await browserAs(world, 'support', shop.merchantId)
+  const base = `/merchants/${shop.merchantId}/sandbox`
+  const retry = () => support.call('POST', `${base}/refunds/${id}/retry`, ACCOUNT)
+  const refundOf = (more: number) => support.call('POST', `${base}/payments/${reference}/refunds`, { amount: more })
+  const limit = (to: number) =>
+    database.rows(sql`update merchants set refund_limit = ${to} where id = ${shop.merchantUuid}`)
+  await limit(amount - 1)
+  assert.equal((await retry()).status, 403)
+  await limit(amount + 100)
+  const { status, body } = await retry()
+  assert.deepEqual([status, body.data.needsReview], [200, null])
+  assert.equal((await refundOf(101)).status, 403)
+  assert.equal((await refundOf(100)).status, 201)
+  await limit(5_000_000)
+  fake.behaviour.refundsNeedAttention = false
 })
 
 test('a list of banks that fails does not make the provider unhealthy', async () => {

@@ -10,10 +10,11 @@ import { callProvider } from '../call-provider.ts'
 import { changePayment, writeDecision } from '../change-payment.ts'
 import type { PaymentDeps } from '../deps.ts'
 import { type Attempt, handleOf } from '../state/attempt.ts'
-import { type Review, returnedByHand } from '../state/open-money.ts'
+import { type Review, refundsByPeople, returnedByHand } from '../state/open-money.ts'
 import { type Change, decide, type PaymentState } from '../state/payment-state.ts'
 import {
   assertAccountFits,
+  assertMayRefund,
   assertNotRepeated,
   daysOf,
   newRefund,
@@ -84,6 +85,7 @@ export async function refundPayment(
       if (known) return { refund: known, lease: undefined }
       const { payment, refunds } = before
       if (!wanted.mayRepeat) assertNotRepeated(refunds, before, wanted.amount, deps.clock.now())
+      assertMayRefund(refundsByPeople(refunds, reviews))
       const { attempt, amount } = planRefund(before, refunds, wanted.amount)
       wanted.limit?.(money(amount + refundedBefore(refunds, reviews), payment.currency))
       assertAccountFits(capabilitiesOf(deps, attempt), attempt, wanted.account)
@@ -113,8 +115,8 @@ export function capabilitiesOf({ providers }: PaymentDeps, { provider }: Pick<At
 
 /** What people have refunded of a payment, at the provider and by hand. */
 export function refundedBefore(refunds: Refund[], reviews: Review[]): number {
-  return refunds
-    .filter(({ kind, status }) => kind === 'merchant' && status !== 'failed')
+  return refundsByPeople(refunds, reviews)
+    .filter(({ status }) => status !== 'failed')
     .reduce((sum, refund) => sum + refund.amount, returnedByHand(reviews))
 }
 

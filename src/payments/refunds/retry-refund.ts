@@ -28,7 +28,8 @@ export async function retryRefund(
           'refund_needs_no_account',
           'The provider does not wait for a bank account for this refund. Read it again.',
         )
-      limit?.(money(refundedBefore(refunds, reviews), payment.currency))
+      const others = refunds.filter((each) => each.id !== id)
+      limit?.(money(refund.amount + refundedBefore(others, reviews), payment.currency))
       saveRefundAccount(tx, id, sealAccount(deps.secrets, id, account), deps.clock.now())
       const subject = refundSubject(id, account)
       tx.write(actRecorded(payment.place, { actor, act: 'refund.retried', merchantId: payment.merchantId, subject }))

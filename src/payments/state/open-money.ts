@@ -63,6 +63,15 @@ export function lateMoneyOf(
   return isDone || amount <= 0 ? undefined : { kind: 'late', amount, attempt }
 }
 
+/**
+ * The refunds that people decided: they asked for them, or named the bank account that they go to. Automatic refunds of
+ * surplus and those of the provider are not among them.
+ */
+export function refundsByPeople(refunds: Refund[], reviews: Pick<Review, 'act' | 'refundId'>[]): Refund[] {
+  const returned = new Set(reviews.filter(({ act }) => act === 'returned').map(({ refundId }) => refundId))
+  return refunds.filter(({ id, kind, hasAccount }) => kind === 'merchant' || hasAccount || returned.has(id))
+}
+
 export function returnedByHand(reviews: Pick<Review, 'act' | 'amount'>[]): number {
   return reviews.filter(({ act }) => act === 'returned_by_hand').reduce((sum, { amount }) => sum + amount, 0)
 }

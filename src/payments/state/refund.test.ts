@@ -14,8 +14,9 @@ import {
 import { newId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Attempt } from './attempt.ts'
+import { type Review, refundsByPeople } from './open-money.ts'
 import { cancel, type PaymentState } from './payment-state.ts'
-import { planRefund, type Refund } from './refund.ts'
+import { assertMayRefund, planRefund, type Refund } from './refund.ts'
 
 function refundOf({ payment }: PaymentState, attempt: Attempt, changes: Partial<Refund> = {}): Refund {
   return {
@@ -34,6 +35,7 @@ function refundOf({ payment }: PaymentState, attempt: Attempt, changes: Partial<
     tries: 0,
     needsReview: null,
     createdAt: START,
+    hasAccount: false,
     accountTakenAt: null,
     resolvedAt: null,
     ...changes,
@@ -105,4 +107,17 @@ test('while a payment is open nothing is refunded', () => {
   const { state, attempt } = waiting('virtual-bank-account')
   const part = settleWith(state, attempt, pending(receipt(300))).state
   assert.equal(refusal(() => planRefund(part, [], undefined)).code, 'payment_not_completed')
+})
+
+test('people may ask for 50 refunds of a payment: returns of surplus are among them, automatic refunds are not', () => {
+  const { state, attempt } = waiting('virtual-bank-account')
+  const surplus = Array.from({ length: 50 }, () => refundOf(state, attempt, { kind: 'surplus', counted: false }))
+  const reviews = surplus.map(
+    ({ id }): Review => ({
+      ...{ kind: 'surplus', act: 'returned', attemptId: attempt.id, amount: 1, received: 1, refundId: id },
+    }),
+  )
+  assertMayRefund(refundsByPeople(surplus, []))
+  assertMayRefund(refundsByPeople(surplus, reviews.slice(1)))
+  assert.equal(refusal(() => assertMayRefund(refundsByPeople(surplus, reviews))).code, 'too_many_refunds')
 })

@@ -25,6 +25,8 @@ export interface Refund {
   /** Why a person has to review it; null if no review is needed. */
   needsReview: string | null
   createdAt: Date
+  /** A person named the customer's bank account. */
+  hasAccount: boolean
   /** When the provider took the customer's bank account. Null: it has none. */
   accountTakenAt: Date | null
   resolvedAt: Date | null
@@ -63,6 +65,7 @@ export function newRefund(payment: Payment, wanted: WantedRefund, now: Date): Re
     tries: 0,
     needsReview: null,
     createdAt: now,
+    hasAccount: false,
     accountTakenAt: null,
     resolvedAt: isDone ? now : null,
   }
@@ -105,7 +108,6 @@ export function planRefund(
       `Payment ${payment.reference} is still open: there is nothing to refund yet. Cancel it first.`,
     )
   }
-  assertMayRefund(refunds)
   const held = refundable({ payment, attempts }, refunds)
   const most = Math.max(0, ...held.map(({ left }) => left))
   const amount = wanted ?? most
@@ -161,11 +163,11 @@ export function reviewAfter(refund: Refund, because: string | undefined, hadAcco
   return isWaitingForAccount(refund) ? null : refund.needsReview
 }
 
-/** Limit per payment, because every answer and webhook about the payment lists them. */
+/** Limit per payment of what people ask for, because every answer and webhook about the payment lists all refunds. */
 const MAX_REFUNDS = 50
 
-export function assertMayRefund(refunds: Refund[]): void {
-  if (refunds.filter(({ kind }) => kind === 'merchant').length < MAX_REFUNDS) return
+export function assertMayRefund(byPeople: Refund[]): void {
+  if (byPeople.length < MAX_REFUNDS) return
   throw new Problem('too_many_refunds', `This payment has had ${MAX_REFUNDS} refunds, which is the maximum.`)
 }
 

@@ -13,7 +13,8 @@ import type { Refund, RefundKind } from '../state/refund.ts'
 
 const COLUMNS =
   new Fixed(`r.place, r.id, r.payment_id, r.attempt_id, r.amount, r.currency, r.kind, r.counted, r.status, r.reason, r.failure,
-  r.provider_refund_id, r.transaction_ids, r.tries, r.needs_review, r.created_at, r.account_taken_at, r.resolved_at`)
+  r.provider_refund_id, r.transaction_ids, r.tries, r.needs_review, r.created_at, r.account_taken_at, r.resolved_at,
+  r.account_taken_at is not null or r.sealed_account is not null as has_account`)
 
 interface RefundRow {
   place: number
@@ -32,6 +33,7 @@ interface RefundRow {
   tries: number
   needs_review: string | null
   created_at: Date
+  has_account: boolean
   account_taken_at: Date | null
   resolved_at: Date | null
 }
@@ -54,6 +56,7 @@ function refundOf(row: RefundRow): Refund {
     tries: row.tries,
     needsReview: row.needs_review,
     createdAt: row.created_at,
+    hasAccount: row.has_account,
     accountTakenAt: row.account_taken_at,
     resolvedAt: row.resolved_at,
   }
@@ -169,10 +172,12 @@ export async function lockRefund(
 
 /** Saves a final status, releases the lease, and forgets the customer's bank account. */
 export function saveResolved(tx: Writes, refund: Refund): void {
+  const takenAt = refund.accountTakenAt ?? (refund.hasAccount ? refund.resolvedAt : null) // `hasAccount` stays true
   tx.write(sql`
     update refunds set status = ${refund.status}, failure = ${refund.failure}, provider_refund_id = ${refund.providerRefundId},
            amount = ${refund.amount}, counted = ${refund.counted}, needs_review = ${refund.needsReview}, due_at = null, leased_until = '-infinity',
-           resolved_at = ${refund.resolvedAt}, sealed_account = null
+           resolved_at = ${refund.resolvedAt}, sealed_account = null,
+           account_taken_at = ${takenAt}
      where place = ${placeOf(refund.id)} and id = ${uuidOf(refund.id)}`)
 }
 

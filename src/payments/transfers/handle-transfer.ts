@@ -19,7 +19,14 @@ import {
 import { settleLocked } from '../settle/settle-attempt.ts'
 import { type Attempt, MAX_ATTEMPTS } from '../state/attempt.ts'
 import { newAttempt } from '../state/new-attempt.ts'
-import { lateMoneyOf, type OpenMoney, openMoneyOf, type Review, splitReversal } from '../state/open-money.ts'
+import {
+  lateMoneyOf,
+  type OpenMoney,
+  openMoneyOf,
+  type Review,
+  refundsByPeople,
+  splitReversal,
+} from '../state/open-money.ts'
 import { decide, type PaymentState } from '../state/payment-state.ts'
 import { assertAccountFits, assertMayRefund, newRefund, type Refund, refundSubject } from '../state/refund.ts'
 import { reversedAmount } from '../state/reversed-money.ts'
@@ -104,7 +111,7 @@ export async function matchTransfer(
         : addAttemptFor(tx, deps, locked, unmatched)
       const outcome = { kind: 'paid' as const, receipts: [{ ...receipt, ...(idIsProviders && { idIsProviders }) }] }
       const { state } = settleLocked({ tx, deps, before, recorded }, attempt, { source: 'match', outcome })
-      writeReview(tx, deps, by, { kind: 'unmatched', act: 'matched', receiptId: id, paymentId, ...of(unmatched) })
+      writeReview(tx, deps, by, { kind: 'unmatched', act: 'matched', receiptId: id, paymentId, ...leftOf(unmatched) })
       const subject = `receipt-${id} with ${paymentId}`
       tx.write(actRecorded(scope.place, { actor, act: 'transfer.matched', merchantId: scope.merchantId, subject }))
       return state
@@ -130,14 +137,15 @@ async function readOpen(
 ): Promise<OpenReceipt> {
   const unmatched = await lockUnmatched(tx, scope, id)
   if (!unmatched) throw new Problem('not_found', UNKNOWN)
-  if (unmatched === 'done' || leftOf(unmatched) !== expected) throw new Problem('conflict', HANDLED)
+  if (unmatched === 'done' || leftOf(unmatched).amount !== expected) throw new Problem('conflict', HANDLED)
   return { unmatched, isHandledTwice: await isHandledUnderOtherKeys(tx, scope, unmatched, isConfirmed) }
 }
 
 /** Throws if the money and the payment cannot be matched. */
 function assertMatch({ limit }: Handling, { payment }: PaymentState, open: OpenReceipt): UnmatchedMoney {
   const { amount } = open.unmatched.receipt
-  limit?.(amount)
+  // A match decides whose money it is, so the limit of the member applies. Nothing goes back by it, so nothing adds up.
+  limit?.(leftOf(open.unmatched))
   if (payment.status === 'successful')
     throw new Problem('conflict', `Payment ${payment.reference} is paid already. Return this money instead.`)
   if (payment.currency !== amount.currency)
@@ -228,7 +236,7 @@ export async function refundTransfer(
       const { id: paymentId, status, reference, currency, merchantId } = payment
       if (status === 'pending')
         throw new Problem('payment_not_completed', `Payment ${reference} is still open. Cancel it first.`)
-      assertMayRefund(refunds)
+      assertMayRefund(refundsByPeople(refunds, reviews))
       const { counted, amount } = splitReversal(before, open, refunds)
       by.limit?.(money(amount + refundedBefore(refunds, reviews), currency))
       assertAccountFits(capabilitiesOf(deps, open.attempt), open.attempt, by.account)
@@ -284,10 +292,10 @@ export async function closeTransfer(
   await deps.database.transaction(async (tx) => {
     const open = await readOpen(tx, by.scope, receiptId, expected, false)
     if (act === 'returned_by_hand') {
-      by.limit?.(open.unmatched.receipt.amount)
+      by.limit?.(leftOf(open.unmatched))
       assertNotHandledTwice(open)
     }
-    writeReview(tx, deps, by, { kind: 'unmatched', act, receiptId, paymentId: null, ...of(open.unmatched) })
+    writeReview(tx, deps, by, { kind: 'unmatched', act, receiptId, paymentId: null, ...leftOf(open.unmatched) })
     recordClosing(tx, `receipt-${receiptId}`)
   })
 }
@@ -353,13 +361,10 @@ function reviewOf({ kind, attempt }: OpenMoney): Pick<NewReview, 'kind' | 'attem
   return { kind, attemptId: attempt.id, received: attempt.amountReceived }
 }
 
-function of(unmatched: UnmatchedMoney): Pick<NewReview, 'amount' | 'currency'> {
-  return { amount: leftOf(unmatched), currency: unmatched.receipt.amount.currency }
-}
-
 /** Without what the provider had given back before we first saw it. */
-function leftOf({ receipt }: UnmatchedMoney): number {
-  return receipt.amount.amount - reversedAmount(receipt)
+function leftOf({ receipt }: UnmatchedMoney): Money {
+  const { amount, currency } = receipt.amount
+  return money(amount - reversedAmount(receipt), currency)
 }
 
 type Written = Omit<NewReview, 'scope' | 'actor' | 'note' | 'at' | 'attemptId' | 'received' | 'refundId'> &
