@@ -192,3 +192,11 @@ test('money whose refund failed is open again after the repair, unless another t
     assert.equal((await unknown.audit()).length, isAlone ? 0 : 1)
   }
 })
+
+test('money that settling does not record is not matched, and stays on the list', async () => {
+  const { transfer, match, open } = await unknownOrder()
+  const implausible = 10 ** 15 + 1
+  const id = await transfer(implausible)
+  assert.match(await match(id, implausible), /was not recorded/)
+  assert.deepEqual(await open(), [[id, implausible]])
+})

@@ -27,7 +27,7 @@ import {
   refundsByPeople,
   splitReversal,
 } from '../state/open-money.ts'
-import { decide, type PaymentState } from '../state/payment-state.ts'
+import { attemptIn, decide, type PaymentState } from '../state/payment-state.ts'
 import { assertAccountFits, assertMayRefund, newRefund, type Refund, refundSubject } from '../state/refund.ts'
 import { reversedAmount } from '../state/reversed-money.ts'
 import { findAttempt } from '../store/attempts.ts'
@@ -91,6 +91,7 @@ export async function matchTransfer(
   if (name.kind !== 'receipt') throw new Problem('conflict', 'This money belongs to a payment already.')
   const { id } = name
   const { scope, actor } = by
+  // Changes nothing: under the locks, it refuses what cannot be matched before the provider is asked.
   const unmatched = await changePayment(deps, paymentId, {
     read: (tx) => readOpen(tx, scope, id, expected, true),
     decide: (before, open) => assertMatch(by, before, open),
@@ -111,12 +112,19 @@ export async function matchTransfer(
         : addAttemptFor(tx, deps, locked, unmatched)
       const outcome = { kind: 'paid' as const, receipts: [{ ...receipt, ...(idIsProviders && { idIsProviders }) }] }
       const { state } = settleLocked({ tx, deps, before, recorded }, attempt, { source: 'match', outcome })
+      assertRecorded(attemptIn(before, attempt.id), attemptIn(state, attempt.id), receipt.amount)
       writeReview(tx, deps, by, { kind: 'unmatched', act: 'matched', receiptId: id, paymentId, ...leftOf(unmatched) })
       const subject = `receipt-${id} with ${paymentId}`
       tx.write(actRecorded(scope.place, { actor, act: 'transfer.matched', merchantId: scope.merchantId, subject }))
       return state
     },
   })
+}
+
+/** Throws, so that all rolls back, unless settling recorded this money: else no list would have it any more. */
+function assertRecorded(before: Attempt, after: Attempt, { amount }: Money): void {
+  if (after.amountReceived - before.amountReceived === amount) return
+  throw new Problem('conflict', 'This money was not recorded for the payment, so nothing was matched.')
 }
 
 /** Unmatched money under its lock. */
@@ -352,6 +360,7 @@ function openMoneyIn(
   expected: number,
 ): OpenMoney {
   const attempt = name.kind === 'attempt' ? before.attempts.find(({ id }) => id === name.id) : undefined
+  if (name.kind === 'attempt' && !attempt) throw new Problem('not_found', UNKNOWN)
   const open = attempt ? openMoneyOf(before, attempt, reviews) : lateMoneyOf(before, reviews, before.refunds)
   if (!open || open.amount !== expected) throw new Problem('conflict', HANDLED)
   return open
