@@ -68,7 +68,17 @@ export async function withIdempotencyKey<Answer>(
   } catch (error) {
     // Delete the key only if nothing was started. After a retry, the refusal may be caused by the first run's own work.
     const nothingStarted = !claim.isRetry && error instanceof Problem && !PROBLEMS[error.code].retryable
-    await (nothingStarted ? deleteCall(database, caller, call) : releaseCall(database, caller, call)).catch(() => {})
+    await endFailedCall(database, caller, call, nothingStarted).catch(() => {})
     throw error
   }
+}
+
+async function endFailedCall(
+  database: Database,
+  caller: Caller,
+  call: IdempotentCall,
+  nothingStarted: boolean,
+): Promise<void> {
+  if (nothingStarted && (await deleteCall(database, caller, call))) return
+  await releaseCall(database, caller, call)
 }

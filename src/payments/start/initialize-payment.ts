@@ -12,6 +12,7 @@ import { writeNewPayment } from '../change-payment.ts'
 import type { PaymentDeps } from '../deps.ts'
 import { assertPending, type Payment, type PaymentRequest, type User } from '../state/payment.ts'
 import { priceOf, takes } from '../state/payment-options.ts'
+import { assertNotEnded } from '../state/payment-state.ts'
 import { startedIdSaved } from '../store/idempotent-calls.ts'
 import { findStateByAttempt } from '../store/payment-states.ts'
 import { findPaymentByReference } from '../store/payments.ts'
@@ -98,11 +99,14 @@ function wantedOf(caller: Caller, request: InitializeRequest, integration: Integ
 
 /**
  * The attempt that an earlier run of the same call started. Not a failed one: its link must not be paid beside another.
+ * Throws if the payment has ended.
  */
-async function findStarted({ database }: Deps, startedId: string | null): Promise<StartedAttempt | undefined> {
+async function findStarted({ database, clock }: Deps, startedId: string | null): Promise<StartedAttempt | undefined> {
   const id = startedId === null ? undefined : parseId('attempt', startedId)
   const found = id && (await findStateByAttempt(database, id))
-  return found?.attempt.instructions && found.attempt.status !== 'failed' ? found : undefined
+  if (!found) return undefined
+  assertNotEnded(found.state.payment, clock.now())
+  return found.attempt.instructions && found.attempt.status !== 'failed' ? found : undefined
 }
 
 const CHANNEL_SUFFIX = '-virtual-bank-account'

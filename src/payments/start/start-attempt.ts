@@ -10,6 +10,7 @@ import type { Scope } from '../../kernel/scope.ts'
 import type { Capabilities } from '../../providers/capabilities.ts'
 import type {
   CardStart,
+  Declined,
   Order,
   Outcome,
   SavedCardCharge,
@@ -27,6 +28,7 @@ import type { Payment } from '../state/payment.ts'
 import {
   type AwaitingConfirmation,
   addAttempt,
+  assertNotEnded,
   attemptIn,
   confirmSavedCard,
   type Decision,
@@ -199,68 +201,98 @@ export function writeConfirmed(
   return intentOf(deps, decision.state, attemptIn(decision.state, waiting.id), { merchantName, saved })
 }
 
-/**
- * Calls the provider and stores its answer. `onPage`: the customer waits on the checkout page, and failover is
- * possible.
- */
-export async function executeStart(
-  deps: PaymentDeps,
-  intent: Intent,
-  { onPage = false } = {},
-): Promise<StartedAttempt> {
-  const { attempt, saved } = intent
-  const { provider } = attempt
+/** `onPage`: the customer waits on the checkout page, and failover is possible. */
+interface Where {
+  onPage?: boolean
+}
+
+/** Calls the provider and stores its answer. */
+export async function executeStart(deps: PaymentDeps, intent: Intent, where: Where = {}): Promise<StartedAttempt> {
   const { answer, record: call } = await requestStart(deps, intent)
   switch (answer.kind) {
     case 'link':
     case 'account':
     case 'confirm':
-    case 'step': {
-      const started = await saveInstructions(deps, intent, answer, call)
-      // The attempt failed before the answer came, and the customer may have started another. Both links could be paid.
-      if (started.attempt.status === 'failed') throw answeredTooLate(attempt)
-      return started
-    }
-    case 'declined': {
-      if (saved && answer.failure.code === 'invalid_token') {
-        // The provider no longer knows the token.
-        await deleteCard(deps.database, attempt, saved.id)
-        // Nothing was started, so the provider's page can take another card.
-        if (!saved.isChosen) {
-          if (call) await recordProviderCall(deps, call)
-          return executeStart(deps, { ...intent, saved: undefined }, { onPage })
-        }
-      }
-      await settleStart(deps, intent, answer, call)
-      if (answer.keysRefused) throw keysRefused(attempt)
-      throw new AttemptNotStarted('provider_error', `${provider} refused: ${answer.failure.message}`, attempt, {
-        nothingStarted: !saved?.isChosen,
-      })
-    }
-    case 'unknown': {
-      // An error status instead of a page or an account number: the customer received nothing to pay with, so no money
-      // can move. This does not hold for a direct charge of a saved card.
-      const unusable = onPage && answer.errorStatus !== undefined && !saved?.isChosen
-      if (answer.neverSent || unusable) {
-        await settleStart(deps, intent, notStartedOutcome(answer.because), call)
-        throw new AttemptNotStarted(
-          'provider_error',
-          `${provider} cannot be reached right now. Nothing was started; try again shortly.`,
-          attempt,
-          { nothingStarted: true, retryAfterSeconds: 10 },
-        )
-      }
-      if (call) await recordProviderCall(deps, call)
-      throw new AttemptNotStarted(
-        'provider_timeout',
-        `${provider} did not answer clearly, so it is unknown whether attempt ${attempt.reference} was started. It is checked until the outcome is known; read the payment for its state.`,
-        attempt,
-        { nothingStarted: false, retryAfterSeconds: 10 },
-      )
-    }
-    default:
-      return startedIn(await settleStart(deps, intent, answer, call), attempt.id)
+    case 'step':
+      return handOut(deps, intent, answer, call)
+    // Only a saved card is charged without instructions.
+    case 'paid':
+    case 'pending':
+    case 'processing':
+    case 'missing':
+      return startedIn(await settleStart(deps, intent, answer, call), intent.attempt.id)
+    case 'declined':
+      return startDeclined(deps, intent, answer, call, where)
+    case 'unknown':
+      return startUnknown(deps, intent, answer, call, where)
   }
+}
+
+/** Stores the instructions. Throws if the payment or the attempt ended before they came: both links could be paid. */
+async function handOut(
+  deps: PaymentDeps,
+  intent: Intent,
+  answer: Ready,
+  call: CallRecord | undefined,
+): Promise<StartedAttempt> {
+  const started = await saveInstructions(deps, intent, answer, call)
+  assertNotEnded(started.state.payment, deps.clock.now())
+  if (started.attempt.status === 'failed') throw answeredTooLate(intent.attempt)
+  return started
+}
+
+async function startDeclined(
+  deps: PaymentDeps,
+  intent: Intent,
+  answer: Declined,
+  call: CallRecord | undefined,
+  where: Where,
+): Promise<StartedAttempt> {
+  const { attempt, saved } = intent
+  if (saved && answer.failure.code === 'invalid_token') {
+    // The provider no longer knows the token.
+    await deleteCard(deps.database, attempt, saved.id)
+    // Nothing was started, so the provider's page can take another card.
+    if (!saved.isChosen) {
+      if (call) await recordProviderCall(deps, call)
+      return executeStart(deps, { ...intent, saved: undefined }, where)
+    }
+  }
+  await settleStart(deps, intent, answer, call)
+  if (answer.keysRefused) throw keysRefused(attempt)
+  throw new AttemptNotStarted('provider_error', `${attempt.provider} refused: ${answer.failure.message}`, attempt, {
+    nothingStarted: !saved?.isChosen,
+  })
+}
+
+async function startUnknown(
+  deps: PaymentDeps,
+  intent: Intent,
+  answer: Unknown,
+  call: CallRecord | undefined,
+  { onPage = false }: Where,
+): Promise<never> {
+  const { attempt, saved } = intent
+  const { provider, reference } = attempt
+  // An error status instead of a page or an account number: the customer received nothing to pay with, so no money can
+  // move. This does not hold for a direct charge of a saved card.
+  const unusable = onPage && answer.errorStatus !== undefined && !saved?.isChosen
+  if (answer.neverSent || unusable) {
+    await settleStart(deps, intent, notStartedOutcome(answer.because), call)
+    throw new AttemptNotStarted(
+      'provider_error',
+      `${provider} cannot be reached right now. Nothing was started; try again shortly.`,
+      attempt,
+      { nothingStarted: true, retryAfterSeconds: 10 },
+    )
+  }
+  if (call) await recordProviderCall(deps, call)
+  throw new AttemptNotStarted(
+    'provider_timeout',
+    `${provider} did not answer clearly, so it is unknown whether attempt ${reference} was started. It is checked until the outcome is known; read the payment for its state.`,
+    attempt,
+    { nothingStarted: false, retryAfterSeconds: 10 },
+  )
 }
 
 function settleStart(

@@ -101,13 +101,14 @@ export function findOpenAttempt(
 
 /** Throws when the payment has ended or expired, or while the outcome of an attempt is unknown. */
 function assertPayable(state: PaymentState, now: Date): void {
-  assertPending(state.payment)
-  assertNotExpired(state.payment, now)
+  assertNotEnded(state.payment, now)
   assertNoneProcessing(state)
 }
 
-/** Applies from expiresAt on, also before the worker has recorded the expiry. */
-function assertNotExpired({ reference, expiresAt }: Payment, now: Date): void {
+/** It is expired from expiresAt on, also before the worker has recorded the expiry. */
+export function assertNotEnded(payment: Payment, now: Date): void {
+  assertPending(payment)
+  const { reference, expiresAt } = payment
   if (expiresAt > now) return
   throw new Problem('payment_expired', `Payment ${reference} expired at ${expiresAt.toISOString()}.`)
 }

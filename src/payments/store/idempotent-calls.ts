@@ -93,11 +93,14 @@ export async function releaseCall(db: Queries, scope: Scope, call: IdempotentCal
      where place = ${scope.place} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
 }
 
-/** The call was refused before it started anything, so the key may be used again. */
-export async function deleteCall(db: Queries, scope: Scope, call: IdempotentCall): Promise<void> {
-  await db.rows(sql`
+/** The call was refused, so the key may be used again. False, with nothing deleted, if it has started something. */
+export async function deleteCall(db: Queries, scope: Scope, call: IdempotentCall): Promise<boolean> {
+  const deleted = await db.rows(sql`
     delete from idempotent_calls
-     where place = ${scope.place} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
+     where place = ${scope.place} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and endpoint = ${call.endpoint} and key = ${call.key}
+       and began is null
+    returning key`)
+  return deleted.length > 0
 }
 
 /** Deletes keys that were first used before that time. Returns when that was. */
