@@ -119,6 +119,14 @@ export function isUnstarted(attempt: Attempt): boolean {
   return status === 'processing' && instructions === null && !chargedAtOnce && !noticeSaidPaid && !knownToProvider
 }
 
+/**
+ * It awaits the customer's confirmation of a saved card, so its provider was not called. After the database was
+ * restored to a time before the confirmation, a signed notice may prove otherwise: then it is checked.
+ */
+export function isUnasked({ status, instructions, noticeSaidPaid }: Attempt): boolean {
+  return instructions?.kind === 'confirm' && status !== 'processing' && !noticeSaidPaid
+}
+
 export const MAX_ATTEMPTS = 20
 /**
  * A page that was opened by client-id and reference alone starts an attempt only while the payment has had fewer than

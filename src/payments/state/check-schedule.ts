@@ -1,6 +1,6 @@
 // The check schedule of an attempt: when the worker asks the provider for the outcome. Notices can be lost, so every
 // attempt is checked with increasing intervals (backoff) until its outcome is known and no more money can arrive.
-import { type Attempt, type CheckSchedule, isUnstarted } from './attempt.ts'
+import { type Attempt, type CheckSchedule, isUnasked, isUnstarted } from './attempt.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -52,7 +52,7 @@ function steps(from: number, to: number, every: number): number[] {
 /** The time of the next check. `exhausted`: the schedule has ended without a known outcome. */
 export function nextCheck(attempt: Attempt, now: Date): Date | 'exhausted' | null {
   const { status, channel, checks } = attempt
-  if (attempt.instructions?.kind === 'confirm') return null // the provider does not know the order yet
+  if (isUnasked(attempt)) return null
   const open = whileOpen(attempt, now)
   // The customer may pay by the link: check an unknown outcome at least as often as open instructions.
   if (status === 'processing') {

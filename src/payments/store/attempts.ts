@@ -183,6 +183,11 @@ export async function claimDueChecks(db: Queries, limit: number): Promise<Attemp
   return rows.map(attemptOf)
 }
 
+/** SQL of `isUnasked`. */
+export const UNASKED = new Fixed(
+  "(instructions->>'kind' is not distinct from 'confirm' and status <> 'processing' and not said_paid)",
+)
+
 /**
  * Makes the checks of a payment's attempts due now. The worker makes them. Attempts that await confirmation have no
  * provider order.
@@ -191,7 +196,7 @@ export async function makeChecksDue(db: Queries, id: PaymentId): Promise<number>
   const now = await readTime(db)
   const rows = await db.rows(sql`
     update attempts set next_check_at = ${now}::timestamptz, check_leased_until = '-infinity'
-     where place = ${placeOf(id)} and payment_id = ${uuidOf(id)} and instructions->>'kind' is distinct from 'confirm' returning id`)
+     where place = ${placeOf(id)} and payment_id = ${uuidOf(id)} and not ${UNASKED} returning id`)
   return rows.length
 }
 

@@ -2,6 +2,7 @@ import type { Transaction } from '../../database/database.ts'
 import { sql } from '../../database/sql.ts'
 import { uuidOf } from '../../kernel/ids.ts'
 import type { Attempt } from '../state/attempt.ts'
+import { UNASKED } from './attempts.ts'
 
 /**
  * Schedules a check after an unsigned notice: now, or a minute after the last such check of the payment. A check that
@@ -22,5 +23,5 @@ export async function scheduleHintedCheck(
   // The provider does not know an attempt that awaits confirmation.
   await tx.rows(sql`
     update attempts set next_check_at = ${slot.hinted_at}
-     where place = ${place} and id = ${uuidOf(id)} and instructions->>'kind' is distinct from 'confirm'`)
+     where place = ${place} and id = ${uuidOf(id)} and not ${UNASKED}`)
 }
