@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { embedId } from '../../src/http/checkout/embed.ts'
 import { removeIntegration, setIntegration } from '../../src/integrations/manage-integrations.ts'
-import { type AttemptId, type PaymentId, parseId, type SavedCardId } from '../../src/kernel/ids.ts'
+import { type AttemptId, newId, type PaymentId, parseId, type SavedCardId } from '../../src/kernel/ids.ts'
 import { checkDueAttempts } from '../../src/payments/settle/check-attempts.ts'
 import { findAttempt, makeChecksDue } from '../../src/payments/store/attempts.ts'
 import { capabilities } from '../../src/providers/paystack/capabilities.ts'
@@ -12,7 +12,7 @@ import type { StartFake } from '../fakes/fake-provider.ts'
 import { startFakePaystack } from '../fakes/paystack/fake.ts'
 import { startFakeStripe } from '../fakes/stripe/fake.ts'
 import { startById, submitById } from '../support/by-id.ts'
-import { type Shop, startPaying } from '../support/paying.ts'
+import { eventually, request, type Shop, startPaying } from '../support/paying.ts'
 import { letPass } from '../support/payment-records.ts'
 
 // Providers without a page for saved cards: the customer's yes is asked for on ours.
@@ -152,6 +152,44 @@ test('the provider is not called for an attempt that awaits confirmation', async
   assert.equal(await makeChecksDue(database, id), 0)
   assert.equal(await checkDueAttempts(parts, 10), 0)
   assert.equal(fake.ordersMade(), 1)
+})
+
+test('a notice of money for an attempt that awaits confirmation: after a restore, the customer has confirmed it', async (t) => {
+  const { fake, shop, initialize } = await withSavedCard(t, startFakePaystack)
+  const deliver = async () => {
+    const [notice] = fake.takeNotices().slice(-1)
+    assert.ok(notice)
+    const url = `${baseUrl}/notices/paystack/sandbox/${shop.merchantId}`
+    assert.equal((await request(url, 'POST', notice.headers, notice.body.toString())).status, 200)
+  }
+  for (const isListed of [true, false]) {
+    const { reference } = await initialize({ user: { email: newEmail() } })
+    const savedCard = newId('card', new Date(), shop.place)
+    const instructions = { kind: 'confirm', link: `${baseUrl}/pay/x`, publicKey: 'pk_test_x', savedCard }
+    const [attempt] = (await shop.payment(reference)).attempts
+    const order = await orderOf(attempt.id)
+    await database.rows(sql`
+      with changed as (update payments set version = version + 1 where reference = ${reference})
+      update attempts set instructions = ${instructions}, next_check_at = null
+       where order_reference = ${order}`)
+    await fake.customer.payByCard(order, { save: false })
+    const unlisted = { status: 404, text: JSON.stringify({ status: true, message: 'OK', data: null }) }
+    if (!isListed) fake.upstream.trouble = ({ path }) => (path.endsWith(order) ? unlisted : undefined)
+    await deliver()
+    await eventually(
+      () => database.row<{ state: string }>(sql`select state from notices where reference = ${order}`),
+      (notice) => notice?.state === 'done',
+    )
+    assert.deepEqual(
+      await statusesOf(shop, reference),
+      isListed ? ['successful', 'successful'] : ['pending', 'processing'],
+    )
+    fake.upstream.trouble = undefined
+    if (isListed) continue
+    await letPass(database, await shop.payment(reference), 11)
+    await checkDueAttempts(parts, 10)
+    assert.deepEqual(await statusesOf(shop, reference), ['successful', 'successful'])
+  }
 })
 
 test('an attempt whose confirmation could not be prepared has failed and does not block another attempt', async (t) => {

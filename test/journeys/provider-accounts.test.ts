@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import { after, test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
@@ -289,4 +289,35 @@ test('a notice that names a transaction alone finds its order, although another 
     paid.refunds.map(({ kind, amount }: { kind: string; amount: number }) => [kind, amount]),
     [['provider', 10_000]],
   )
+})
+
+test('money in a notice of other keys that names an order by the provider’s reference is listed, also if the attempt changed', async () => {
+  const { shop, first, second } = await twoAccounts()
+  const old = await start(first)
+  await setKeys(shop, second.fake)
+  const fresh = await start(second)
+  await second.fake.customer.payByCard(fresh.order, { save: false })
+  const [taken] = second.fake.takeNotices()
+  assert.ok(taken)
+  // The other account has an equal reference, for an order that is not ours.
+  await database.rows(sql`
+    update attempts set provider_reference = 'equal' where payment_id = ${uuidOf(old.id)}`)
+  const body = taken.body
+    .toString()
+    .replaceAll(fresh.order, 'equal')
+    .replaceAll(/"id":\d+/g, '"id":987654321')
+  const signature = createHmac('sha512', second.fake.keys.secretKey).update(body).digest('hex')
+  // Its own account does not answer, so the attempt becomes processing.
+  first.fake.upstream.trouble = () => ({ status: 500, text: '{}' })
+  const headers = { ...taken.headers, 'x-paystack-signature': signature }
+  assert.equal((await request(noticeUrl(world, shop, 'paystack'), 'POST', headers, body)).status, 200)
+  const notice = await eventually(
+    () => database.row<{ state: string; note: string }>(sql`select state, note from notices where reference = 'equal'`),
+    (found) => found !== undefined && found.state !== 'waiting',
+  )
+  assert.deepEqual(notice, { state: 'unmatched', note: 'names an order of another account' })
+  assert.equal((await first.payment(old.reference)).attempts[0].status, 'processing')
+  const unmatched = await database.rows(sql`
+    select from receipts where merchant_id = ${uuidOf(shop.merchantId)} and attempt_id is null`)
+  assert.equal(unmatched.length, 1)
 })

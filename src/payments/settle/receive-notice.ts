@@ -12,15 +12,15 @@ import type { NoticeReading, RawNotice, Receipt } from '../../providers/provider
 import { type PaymentDeps, withReserved } from '../deps.ts'
 import { type Reconciled, reconcileAttempt } from '../refunds/reconcile-attempt.ts'
 import type { Attempt } from '../state/attempt.ts'
-import { newReceiptsOf } from '../state/new-receipt.ts'
 import type { Notice } from '../state/notice.ts'
+import { attemptIn } from '../state/payment-state.ts'
 import { scheduleHintedCheck } from '../store/hints.ts'
-import { claimWaitingNotices, endNotice, insertNotice, postponeNotices } from '../store/notices.ts'
+import { claimWaitingNotices, endNotice, insertNotice, postponeNotices, referenceLocked } from '../store/notices.ts'
 import { findStateByOrder } from '../store/payment-states.ts'
 import { isOrderOfAnother } from '../store/provider-audit.ts'
 import { insertUnmatched, readRecordedMoney } from '../store/receipts.ts'
 import { type NoticeKeys, type NoticeKeysCache, noticeKeysCache } from './read-notice-keys.ts'
-import { checkAttempt, noticeResult, settleAttempt } from './settle-attempt.ts'
+import { checkAttempt, noticeResult, settleAttempt, statusOf } from './settle-attempt.ts'
 
 export type Received =
   /** Stored: answer 2xx, then process it. */
@@ -142,7 +142,8 @@ export async function processNotice(unreserved: PaymentDeps, notice: Notice): Pr
   const { says } = reading
   // A payout, or a subscription: nothing for a person to look at.
   if (says === 'other' && reading.reference === null && reading.transactionId === undefined) {
-    return endNotice(database, notice, { state: 'ignored', note: 'is about no order' })
+    await endNotice(database, notice, { state: 'ignored', note: 'is about no order' })
+    return
   }
   const found = await findAttemptOf(deps, notice, reading)
   if ('names' in found) {
@@ -151,17 +152,15 @@ export async function processNotice(unreserved: PaymentDeps, notice: Notice): Pr
       if (await isOrderOfAnother(database, notice, name))
         return markUnmatched(deps, notice, 'names an order of another merchant')
     }
-    await database.transaction((tx) => insertUnmatched(tx, notice, notice, reading.receipts))
-    return markUnmatched(
-      deps,
-      notice,
-      reading.reference === null ? 'names no reference' : 'names a reference that is not ours',
-    )
+    const why = reading.reference === null ? 'names no reference' : 'names a reference that is not ours'
+    const isKnown = await recordUnmatched(deps, notice, { ...found, receipts: reading.receipts, why })
+    return isKnown ? processNotice(deps, notice) : undefined
   }
   const { attempt } = found
   if (REVERSAL_NOTICES.has(says)) {
     const reconciled = await reconcileForNotice(deps, attempt)
-    return endNotice(database, notice, { ...noticeResultOf(reconciled), attemptId: attempt.id })
+    await endNotice(database, notice, { ...noticeResultOf(reconciled), attemptId: attempt.id })
+    return
   }
   // Signed with other keys, such as rotated ones: it triggers a check, and what it says is ignored.
   const isOwn = attempt.keysVersion === notice.keysVersion
@@ -175,21 +174,22 @@ export async function processNotice(unreserved: PaymentDeps, notice: Notice): Pr
   const state =
     isOwn && says === 'processing' && attempt.status === 'pending'
       ? // Applied without a check: it only blocks other attempts until a check gives the outcome. After a decline it may be stale.
-        await settleAttempt(deps, attempt, { ...signal, outcome: { kind: 'processing' } })
+        await settleAttempt(deps, attempt, { ...signal, outcome: { kind: 'processing' }, whenAsked: statusOf(attempt) })
       : await checkAttempt(deps, attempt, signal)
   if (signal.noticeId !== undefined) return
-  const result = noticeResult(attempt, state.attempts.find(({ id }) => id === attempt.id) ?? attempt)
-  if (result.state === 'ignored') {
-    const isUnmatched = await database.transaction(async (tx) => {
-      const recorded = await readRecordedMoney(tx, attempt, reading.receipts)
-      const newReceipts = newReceiptsOf(attempt, reading.receipts, recorded)
-      const isNew = (receipt: Receipt) =>
-        newReceipts.some(({ transactionId }) => transactionId === receipt.transactionId)
-      await insertUnmatched(tx, notice, notice, reading.receipts.filter(isNew))
-      return newReceipts.length > 0
-    })
-    if (isUnmatched) return markUnmatched(deps, notice, 'names an order of another account')
-  }
+  const isUnmatched = await database.transaction(async (tx) => {
+    const recorded = await readRecordedMoney(tx, attempt, reading.receipts)
+    const assigned = recorded.receipts.filter(
+      ({ attemptId, keysVersion }) =>
+        attemptId !== null && [attempt.keysVersion, notice.keysVersion].includes(keysVersion),
+    )
+    const ids = new Set(assigned.map(({ transactionId }) => transactionId))
+    const rest = reading.receipts.filter(({ transactionId }) => !ids.has(transactionId))
+    await insertUnmatched(tx, notice, notice, rest)
+    return rest.length > 0
+  })
+  if (isUnmatched) return markUnmatched(deps, notice, 'names an order of another account')
+  const result = noticeResult(attempt, attemptIn(state, attempt.id))
   await endNotice(database, notice, { ...result, attemptId: attempt.id })
 }
 
@@ -246,8 +246,32 @@ async function findAttemptOf(
   return { names }
 }
 
-async function markUnmatched({ database, log }: PaymentDeps, notice: Notice, why: string): Promise<void> {
-  await endNotice(database, notice, { state: 'unmatched', note: why })
+/**
+ * Records the money, and marks the notice as unmatched. True, with nothing written, if a start has told us one of the
+ * names since they were looked up.
+ */
+async function recordUnmatched(
+  deps: PaymentDeps,
+  notice: Notice,
+  { names, receipts, why }: { names: string[]; receipts: Receipt[]; why: string },
+): Promise<boolean> {
+  const outcome = await deps.database.transaction(async (tx) => {
+    for (const reference of names.toSorted()) {
+      await tx.rows(referenceLocked(notice, { provider: notice.provider, reference }))
+      if (await findStateByOrder(tx, notice, notice, reference)) return 'known'
+    }
+    await insertUnmatched(tx, notice, notice, receipts)
+    return (await endNotice(tx, notice, { state: 'unmatched', note: why })) ? 'unmatched' : 'done'
+  })
+  if (outcome === 'unmatched') logUnmatched(deps, notice, why)
+  return outcome === 'known'
+}
+
+async function markUnmatched(deps: PaymentDeps, notice: Notice, why: string): Promise<void> {
+  if (await endNotice(deps.database, notice, { state: 'unmatched', note: why })) logUnmatched(deps, notice, why)
+}
+
+function logUnmatched({ log }: PaymentDeps, notice: Notice, why: string): void {
   log.error(
     { noticeId: notice.id, provider: notice.provider, merchantId: notice.merchantId },
     `unmatched notice: it ${why}`,

@@ -4,7 +4,7 @@ import type { Outcome, Receipt, SavedCard } from '../../providers/provider.ts'
 import { askProvider } from '../call-provider.ts'
 import { changePayment, writeDecision } from '../change-payment.ts'
 import { type PaymentDeps, withReserved } from '../deps.ts'
-import { type Attempt, handleOf } from '../state/attempt.ts'
+import { type Attempt, handleOf, isUnasked } from '../state/attempt.ts'
 import { contradictionOf, missingInAnswer, newReceiptsOf, type RecordedMoney } from '../state/new-receipt.ts'
 import type { OutcomeReport } from '../state/outcome-report.ts'
 import { attemptIn, type Decision, type PaymentState } from '../state/payment-state.ts'
@@ -13,7 +13,7 @@ import { newRefund, type Refund } from '../state/refund.ts'
 import { isReversed } from '../state/reversed-money.ts'
 import { contradictsNotice, settle } from '../state/settle.ts'
 import { type CallRecord, callRecorded } from '../store/attempts.ts'
-import { bodyOfErasedDropped, endNotice, noticeEnded } from '../store/notices.ts'
+import { bodyOfErasedDropped, noticeEnded } from '../store/notices.ts'
 import { findPaymentStateById, type LockedPayment } from '../store/payment-states.ts'
 import { readRecordedMoney, writeReceipt } from '../store/receipts.ts'
 import { insertRefund } from '../store/refunds.ts'
@@ -93,19 +93,19 @@ export function settleLocked({ tx, deps, before, recorded }: Settling, attempt: 
       card,
     })
   }
-  writeSignal(tx, attempt, signal, decision)
+  writeSignal(tx, attemptIn(before, attempt.id), signal, decision)
   tx.afterCommit(() => logForOperator(deps, attempt, decision))
   return decision
 }
 
 /** The provider call that led to the decision, and the notice, which is processed with it. */
-function writeSignal(tx: Writes, attempt: Attempt, { call, noticeId }: Signal, { state }: Decision): void {
+function writeSignal(tx: Writes, before: Attempt, { call, noticeId }: Signal, { state }: Decision): void {
   if (call) tx.write(callRecorded(call))
   if (noticeId === undefined) return
-  const after = attemptIn(state, attempt.id)
-  const notice = { place: attempt.place, id: noticeId }
-  tx.write(noticeEnded(notice, { attemptId: attempt.id, ...noticeResult(attempt, after) }))
-  if (isErased(state.payment.user)) tx.write(bodyOfErasedDropped(notice, attempt.id))
+  const after = attemptIn(state, before.id)
+  const notice = { place: before.place, id: noticeId }
+  tx.write(noticeEnded(notice, { attemptId: before.id, ...noticeResult(before, after) }))
+  if (isErased(state.payment.user)) tx.write(bodyOfErasedDropped(notice, before.id))
 }
 
 /** Only with new money: a repeated check must not restore a card that was deleted since. */
@@ -123,7 +123,7 @@ export function maySaveCard({ providers }: PaymentDeps, { saveCard, provider }: 
   return saveCard || (providers.find(provider)?.capabilities.pageAsksToSave ?? false)
 }
 
-/** A notice that changed the attempt is done. `before` is the attempt as it was when the notice was read. */
+/** A notice that changed the attempt is done. */
 export function noticeResult(before: Attempt, after: Attempt): { state: 'done' | 'ignored'; note: string | null } {
   const changed = after.status !== before.status || after.amountReceived !== before.amountReceived
   return changed
@@ -171,18 +171,20 @@ type Why = Pick<Signal, 'source' | 'noticeSays' | 'noticeReceipts' | 'noticeId'>
 
 /** Asks the provider for the outcome and applies it. */
 export async function checkAttempt(deps: PaymentDeps, attempt: Attempt, why: Why): Promise<PaymentState> {
-  // The provider does not know an order that awaits the customer's confirmation.
-  if (attempt.instructions?.kind === 'confirm') return ignoreSignal(deps, attempt, why)
+  // A signed notice about such an attempt proves that its provider was called: before the database was restored.
+  if (isUnasked(attempt) && why.source !== 'notice') return readState(deps, attempt)
   const { answer: outcome, record: call } = await askProvider(deps, attempt, 'check', (client) =>
     client.check(handleOf(attempt)),
   )
-  const whenAsked = { status: attempt.status, since: attempt.checks.since }
-  return settleAttempt(deps, attempt, { ...why, outcome, call, whenAsked })
+  return settleAttempt(deps, attempt, { ...why, outcome, call, whenAsked: statusOf(attempt) })
 }
 
-async function ignoreSignal({ database }: PaymentDeps, attempt: Attempt, { noticeId }: Why): Promise<PaymentState> {
-  const notice = noticeId === undefined ? undefined : { place: attempt.place, id: noticeId }
-  if (notice) await endNotice(database, notice, { ...noticeResult(attempt, attempt), attemptId: attempt.id })
+/** To detect a change in the meantime. */
+export function statusOf({ status, checks: { since } }: Attempt): Required<Signal>['whenAsked'] {
+  return { status, since }
+}
+
+async function readState({ database }: PaymentDeps, attempt: Attempt): Promise<PaymentState> {
   const state = await findPaymentStateById(database, attempt.paymentId)
   if (!state) throw new Error(`payment ${attempt.paymentId} is gone`)
   return state

@@ -39,7 +39,7 @@ import {
 } from '../state/payment-state.ts'
 import { type CallRecord, callRecorded } from '../store/attempts.ts'
 import { type CallKey, startedIdSaved } from '../store/idempotent-calls.ts'
-import { noticesWaitAgain } from '../store/notices.ts'
+import { noticesWaitAgain, referenceLocked } from '../store/notices.ts'
 import type { LockedPayment } from '../store/payment-states.ts'
 import { deleteCard, findCardsOf, openCard, type SealedCard } from '../store/saved-cards.ts'
 import { AttemptNotStarted, answeredTooLate, keysRefused, notStartedOutcome } from './attempt-not-started.ts'
@@ -388,7 +388,10 @@ async function saveInstructions(
       // Notices may have used the provider's own reference before we knew it.
       const { provider, orderReference } = attempt
       const reference = answer.providerReference
-      if (reference !== orderReference) tx.write(noticesWaitAgain(attempt, { provider, reference }, now))
+      if (reference !== orderReference) {
+        tx.write(referenceLocked(attempt, { provider, reference }))
+        tx.write(noticesWaitAgain(attempt, { provider, reference }, now))
+      }
       return startedIn(decision.state, attempt.id)
     },
   })

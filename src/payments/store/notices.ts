@@ -112,16 +112,22 @@ export interface NoticeEnd {
 
 type NoticeKey = Pick<Notice, 'place' | 'id'>
 
-export async function endNotice(db: Queries, notice: NoticeKey, end: NoticeEnd): Promise<void> {
-  await db.rows(noticeEnded(notice, end))
+/** False if it was done already. */
+export async function endNotice(db: Queries, notice: NoticeKey, end: NoticeEnd): Promise<boolean> {
+  const ended = await db.rows(noticeEnded(notice, end))
   // Afterwards: an erasure in between finds the notice by its attempt.
   if (end.attemptId) await db.rows(bodyOfErasedDropped(notice, end.attemptId))
+  return ended.length > 0
 }
 
+/**
+ * The receiving process and the worker may process the same notice. The first one changes the attempt, and the notice
+ * is done. The second one finds nothing to change.
+ */
 export function noticeEnded({ place, id }: NoticeKey, { state, note, attemptId }: NoticeEnd): Statement {
   return sql`
     update notices set state = ${state}, note = ${note}, attempt_id = ${attemptId ? uuidOf(attemptId) : null}
-     where place = ${place} and id = ${id}`
+     where place = ${place} and id = ${id} and state <> 'done' returning id`
 }
 
 /** The body of a notice about an erased customer is not kept. */
@@ -131,6 +137,18 @@ export function bodyOfErasedDropped({ place, id }: NoticeKey, attemptId: Attempt
      where place = ${place} and id = ${id}
        and exists (select from attempts a join payments p on p.place = ${place} and p.id = a.payment_id
                     where a.place = ${place} and a.id = ${uuidOf(attemptId)} and p.user_email ~ ${PSEUDONYM})`
+}
+
+/**
+ * Of two transactions, one that tells us a provider's reference and one that marks a notice about it as unmatched, the
+ * second sees what the first has written.
+ */
+export function referenceLocked(
+  { merchantId, mode }: Scope,
+  { provider, reference }: { provider: string; reference: string },
+): Statement {
+  const name = [uuidOf(merchantId), mode, provider, reference].join(' ')
+  return sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`
 }
 
 /** Unmatched notices with a reference that the provider has just told are processed again. */
