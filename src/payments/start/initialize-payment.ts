@@ -99,13 +99,13 @@ function wantedOf(caller: Caller, request: InitializeRequest, integration: Integ
 
 /**
  * The attempt that an earlier run of the same call started. Not a failed one: its link must not be paid beside another.
- * Throws if the payment has ended.
+ * Throws if the payment has ended in another way than by this attempt.
  */
 async function findStarted({ database, clock }: Deps, startedId: string | null): Promise<StartedAttempt | undefined> {
   const id = startedId === null ? undefined : parseId('attempt', startedId)
   const found = id && (await findStateByAttempt(database, id))
   if (!found) return undefined
-  assertNotEnded(found.state.payment, clock.now())
+  if (found.attempt.status !== 'successful') assertNotEnded(found.state.payment, clock.now())
   return found.attempt.instructions && found.attempt.status !== 'failed' ? found : undefined
 }
 

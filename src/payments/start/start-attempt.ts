@@ -228,7 +228,10 @@ export async function executeStart(deps: PaymentDeps, intent: Intent, where: Whe
   }
 }
 
-/** Stores the instructions. Throws if the payment or the attempt ended before they came: both links could be paid. */
+/**
+ * Stores the instructions. Throws if the payment ended before they came, or the attempt failed: what is handed out
+ * could be paid beside another. An attempt that was paid in the meantime is an answer.
+ */
 async function handOut(
   deps: PaymentDeps,
   intent: Intent,
@@ -236,6 +239,7 @@ async function handOut(
   call: CallRecord | undefined,
 ): Promise<StartedAttempt> {
   const started = await saveInstructions(deps, intent, answer, call)
+  if (started.attempt.status === 'successful') return started
   assertNotEnded(started.state.payment, deps.clock.now())
   if (started.attempt.status === 'failed') throw answeredTooLate(intent.attempt)
   return started
