@@ -173,7 +173,8 @@ test('D7: the last of forty destinations of a merchant is claimed before the bac
   await engine.stop()
   const latest = Math.max(...names.map((name) => claimed.indexOf(name)))
   assert.ok(names.every((name) => claimed.includes(name)))
-  assert.ok(latest < 1_200, `${latest} deliveries were claimed before the first to one of them`)
+  // 60 for each: without turns it is 2,340. How many of the others come first depends on how fast they are answered.
+  assert.ok(latest < 1_900, `${latest} deliveries were claimed before the first to one of them`)
   for (const name of names) await forget(name)
 })
 

@@ -18,9 +18,9 @@ import { findStateByAttempt } from '../store/payment-states.ts'
 import { findPaymentByReference } from '../store/payments.ts'
 import { type CreateDeps, type CreatePayment, createPayment, DuplicateReference, newPayment } from './create-payment.ts'
 import type { CallContext } from './idempotent-call.ts'
+import type { Intent } from './request-start.ts'
 import {
   executeStart,
-  type Intent,
   planIntent,
   readStartContext,
   type Start,

@@ -17,9 +17,9 @@ import {
 import { callRecorded } from '../store/attempts.ts'
 import { findPaymentStateById } from '../store/payment-states.ts'
 import { AttemptNotStarted } from './attempt-not-started.ts'
+import type { Intent } from './request-start.ts'
 import {
   executeStart,
-  type Intent,
   readStartContext,
   type Start,
   type StartContext,

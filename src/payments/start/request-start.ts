@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import type { SavedCardId } from '../../kernel/ids.ts'
+import { type Currency, money } from '../../kernel/money.ts'
+import type { Capabilities } from '../../providers/capabilities.ts'
+import type {
+  CardStart,
+  Order,
+  SavedCardCharge,
+  SavedCardToken,
+  Unknown,
+  VirtualAccountStart,
+} from '../../providers/provider.ts'
+import { askProvider } from '../call-provider.ts'
+import type { PaymentDeps } from '../deps.ts'
+import type { Attempt, Instructions } from '../state/attempt.ts'
+import type { Payment } from '../state/payment.ts'
+import type { IssuedInstructions, PaymentState } from '../state/payment-state.ts'
+import type { CallRecord } from '../store/attempts.ts'
+
+/** A stored intent with everything that the provider call needs. */
+export interface Intent {
+  /** The payment with the attempt, right after the intent was stored. */
+  state: PaymentState
+  attempt: Attempt
+  merchantName: string
+  order: Order
+  /** `email` as it was saved with the card: providers compare it case-sensitively. */
+  saved: { id: SavedCardId; token: SavedCardToken; email: string; isChosen: boolean } | undefined
+}
+
+export type Answer = CardStart | VirtualAccountStart | SavedCardCharge | ConfirmationPage
+
+/** The checkout page asks for confirmation, because the provider has no page that offers a saved card. */
+interface ConfirmationPage {
+  kind: 'confirm'
+  link: string
+  publicKey: string
+  providerReference: string
+}
+
+/** Without a record when the provider was not called. */
+export async function requestStart(
+  deps: PaymentDeps,
+  intent: Intent,
+): Promise<{ answer: Answer; record?: CallRecord }> {
+  const { attempt, order, saved } = intent
+  if (attempt.channel === 'virtual-bank-account') {
+    return askProvider(deps, attempt, 'open account', (provider) => provider.openVirtualAccount(order))
+  }
+  if (saved?.isChosen) {
+    const customer = { ...order.customer, email: saved.email }
+    return askProvider(deps, attempt, 'charge saved card', (provider) =>
+      provider.chargeSavedCard({ ...order, customer }, saved.token),
+    )
+  }
+  if (saved && !deps.providers.find(attempt.provider)?.capabilities.pageTakesSavedCards) {
+    return { answer: await askForConfirmation(deps, attempt) }
+  }
+  return askProvider(deps, attempt, 'start card', (provider) => provider.startCard(order, saved?.token))
+}
+
+async function askForConfirmation(
+  { providers, links, log }: PaymentDeps,
+  attempt: Attempt,
+): Promise<ConfirmationPage | Unknown> {
+  const { id: attemptId, provider, keysVersion, paymentId, orderReference: providerReference } = attempt
+  try {
+    const { publicKey } = await providers.connect(attempt, provider, { keysVersion })
+    return { kind: 'confirm', link: links.payment(paymentId), publicKey, providerReference }
+  } catch (err) {
+    log.error({ err, attemptId, provider }, 'connecting to the provider failed')
+    return { kind: 'unknown', because: 'there was no connection; the log has the reason', neverSent: true }
+  }
+}
+
+export function orderOf(
+  { links }: PaymentDeps,
+  payment: Payment,
+  attempt: Attempt,
+  capabilities: Capabilities,
+  merchantName: string,
+): Order {
+  const openUntil = attempt.createdAt.getTime() + capabilities.accountLifetimeSeconds * 1_000
+  const isAccount = attempt.channel === 'virtual-bank-account'
+  const { email, name, phoneNumber } = payment.user
+  return {
+    reference: attempt.orderReference,
+    amount: money(attempt.amountCharged, attempt.currency as Currency),
+    country: payment.country,
+    customer: { email, name, phoneNumber },
+    merchantName,
+    returnURL: links.comeBack(attempt.id),
+    startedAt: attempt.createdAt,
+    expiresAt: isAccount ? new Date(Math.min(openUntil, payment.expiresAt.getTime())) : payment.expiresAt,
+    saveCard: attempt.saveCard,
+  }
+}
+
+/** The customer can pay now. */
+export type Ready = Extract<Answer, { kind: 'link' | 'account' | 'confirm' | 'step' }>
+
+export function instructionsFrom(answer: Ready, { order, saved }: Intent, merchantName: string): IssuedInstructions {
+  const { providerReference } = answer
+  switch (answer.kind) {
+    case 'link': {
+      const { link, publicKey, paidOnce, expiresAt: instructionsExpireAt } = answer
+      const details = { ...(paidOnce && { paidOnce }), ...(saved && { savedCard: saved.id }) }
+      return { instructions: { kind: 'link', link, publicKey, ...details }, instructionsExpireAt, providerReference }
+    }
+    case 'confirm': {
+      assert(saved, 'only a saved card needs a confirmation')
+      const { link, publicKey } = answer
+      const instructions: Instructions = { kind: 'confirm', link, publicKey, savedCard: saved.id }
+      return { instructions, instructionsExpireAt: order.expiresAt, providerReference }
+    }
+    case 'step': {
+      assert(saved, 'only a saved card needs an extra step')
+      const instructions: Instructions = { kind: 'step', link: answer.link, savedCard: saved.id }
+      return { instructions, instructionsExpireAt: order.expiresAt, providerReference }
+    }
+    case 'account': {
+      const { accountNumber, bankName, amountToTransfer, expiresAt } = answer
+      const accountName = answer.accountName ?? merchantName
+      const instructions: Instructions = { kind: 'account', accountName, accountNumber, bankName, amountToTransfer }
+      return { instructions, instructionsExpireAt: expiresAt, providerReference }
+    }
+  }
+}
