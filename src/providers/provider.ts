@@ -74,6 +74,36 @@ export interface ProviderClient {
   listReversals?(order: OrderHandle, transactionIds: string[]): Promise<ReversalsAnswer>
   /** Money that the provider took in a range of time, page by page. For `manilla audit --provider`. */
   listTransactions?(range: { from: Date; to: Date }, cursor: string | null): Promise<TransactionsAnswer>
+  /**
+   * The account's own lists, by time of creation, page by page. For reconciliation. Other shops may use the same
+   * account: their entries are in the lists, too. What a provider cannot list by account is absent, and is listed by
+   * order (`listReversals`).
+   */
+  lists?: AccountLists
+}
+
+export interface AccountLists {
+  transactions?(range: TimeRange, cursor: string | null): Promise<ListAnswer<ListedTransaction>>
+  refunds?(range: TimeRange, cursor: string | null): Promise<ListAnswer<ListedRefund & OfOrder>>
+  disputes?(range: TimeRange, cursor: string | null): Promise<ListAnswer<ListedDispute & OfOrder>>
+}
+
+export interface TimeRange {
+  from: Date
+  to: Date
+}
+
+export type ListAnswer<Entry> =
+  | { kind: 'page'; entries: Entry[]; nextCursor: string | null }
+  /** The provider has no such list for this kind of account, and why. */
+  | { kind: 'unsupported'; because: string }
+  | Unknown
+
+/** The order that a listed refund or dispute is about. A provider names at least one of the two. */
+export interface OfOrder {
+  transactionId: string | null
+  /** Our reference of the order, or the provider's own. */
+  orderReference: string | null
 }
 
 export type ReversalsAnswer =
