@@ -54,6 +54,7 @@ test('the commit that is sent with the last statement does not wait for this pro
     process.exit((await isThere()) ? 0 : 1)`
   await database.transaction(async (tx) => {
     const answer = tx.last.rows(sql`insert into locked values (1)`)
+    await new Promise<void>((sent) => process.nextTick(sent)) // the statements of a turn are sent together at its end
     // This process reads nothing until the other one has seen the row.
     const seen = spawnSync(process.execPath, ['--input-type=module', '-e', isCommitted], { cwd: import.meta.dirname })
     assert.equal(seen.status, 0, `${seen.stderr}`)

@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream'
 import pg from 'pg'
 import { Problem } from '../kernel/problem.ts'
 import { databaseWaitFailures, databaseWaitSeconds } from '../metrics/instruments.ts'
@@ -62,6 +63,7 @@ export type Session = pg.PoolClient & Pick<StatementClient, 'send'>
  */
 class StatementClient extends pg.Client {
   readonly #timeoutMs: number
+  #isGathering = false
 
   constructor({ query_timeout = 0, ...config }: pg.ClientConfig = {}) {
     // A statement is sent at once, not when the one before it is answered. See `Transaction.last`.
@@ -82,12 +84,25 @@ class StatementClient extends pg.Client {
         }
         // Not an object with all of it, which is copied property by property.
         const { text, values, name } = typeof statement === 'string' ? { text: statement } : statement
+        this.#gather()
         this.query(Object.assign(new pg.Query(text, values, onEnd), { name }))
       })
     } catch (error) {
       if (error instanceof Error) Error.captureStackTrace(error) // it led to the socket, and now leads to the caller
       throw error
     }
+  }
+
+  /** Sends the statements of one turn of the event loop together: each packet costs a system call here and there. */
+  #gather(): void {
+    if (this.#isGathering) return
+    this.#isGathering = true
+    const { stream } = (this as unknown as { connection: { stream: Writable } }).connection
+    stream.cork()
+    process.nextTick(() => {
+      this.#isGathering = false
+      stream.uncork()
+    })
   }
 }
 
