@@ -72,8 +72,6 @@ export interface ProviderClient {
    * one sum for an order (`returnedIsOfOrder`) cannot do that.
    */
   listReversals?(order: OrderHandle, transactionIds: string[]): Promise<ReversalsAnswer>
-  /** Money that the provider took in a range of time, page by page. For `manilla audit --provider`. */
-  listTransactions?(range: { from: Date; to: Date }, cursor: string | null): Promise<TransactionsAnswer>
   /**
    * The account's own lists, by time of creation, page by page. For reconciliation. Other shops may use the same
    * account: their entries are in the lists, too. What a provider cannot list by account is absent, and is listed by
@@ -134,12 +132,6 @@ export interface ListedDispute {
   respondBy: Date | null
   openedAt: Date
 }
-
-export type TransactionsAnswer =
-  | { kind: 'page'; transactions: ListedTransaction[]; nextCursor: string | null }
-  /** The provider has no such list for this kind of account, and why. */
-  | { kind: 'unsupported'; because: string }
-  | Unknown
 
 /** A successful transaction as the provider lists it. */
 export interface ListedTransaction extends Receipt {

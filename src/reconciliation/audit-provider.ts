@@ -128,13 +128,13 @@ async function listAll(
   const range = { from: new Date(from.getTime() - MARGIN_MS), to: new Date(to.getTime() + MARGIN_MS) }
   for (const keysVersion of await providers.keysVersions(scope, provider)) {
     const client = await providers.connect(scope, provider, { keysVersion })
-    if (!client.listTransactions) return incomplete(found, `${provider} has no list of transactions`)
+    if (!client.lists?.transactions) return incomplete(found, `${provider} has no list of transactions`)
     let cursor: string | null = null
     for (let page = 0; ; page++) {
       if (page === MAX_PAGES) return incomplete(found, `${provider} lists more than ${MAX_PAGES} pages`)
-      const answer = await client.listTransactions(range, cursor)
+      const answer = await client.lists.transactions(range, cursor)
       if (answer.kind !== 'page') return incomplete(found, answer.because)
-      for (const each of answer.transactions) {
+      for (const each of answer.entries) {
         const name = `${each.transactionId} ${each.reference}`
         if (!found.has(name)) found.set(name, { ...each, keysVersion }) // the current keys come first
       }

@@ -110,10 +110,10 @@ export async function everyCall(rig: Rig, handle: OrderHandle): Promise<[string,
   if (rig.provider.capabilities.channels.includes('virtual-bank-account')) {
     calls.push(['openVirtualAccount', () => connection.openVirtualAccount(orderOf(rig))])
   }
-  const { listReversals, listTransactions } = connection
+  const { listReversals, lists } = connection
   if (listReversals) calls.push(['listReversals', () => listReversals(handle, ['1'])])
   const range = { from: new Date(Date.now() - 60_000), to: new Date(Date.now() + 60_000) }
-  if (listTransactions) calls.push(['listTransactions', () => listTransactions(range, null)])
+  for (const [name, list] of Object.entries(lists ?? {})) calls.push([`lists.${name}`, () => list(range, null)])
   return Promise.all(
     calls.map(async ([name, call]): Promise<[string, string, string]> => {
       const said = await call()

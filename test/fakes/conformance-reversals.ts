@@ -241,13 +241,13 @@ async function onlyDispute(rig: Rig, order: OrderHandle, transactionIds: string[
 }
 
 async function everyTransaction(connection: ProviderClient, range: { from: Date; to: Date }) {
-  assert.ok(connection.listTransactions, 'the adapter lists transactions')
+  assert.ok(connection.lists?.transactions, 'the adapter lists transactions')
   const listed: ListedTransaction[] = []
   let cursor: string | null = null
   for (let pages = 0; pages < 50; pages++) {
-    const answer = await connection.listTransactions(range, cursor)
+    const answer = await connection.lists.transactions(range, cursor)
     assert.ok(answer.kind === 'page', answer.kind)
-    listed.push(...answer.transactions)
+    listed.push(...answer.entries)
     cursor = answer.nextCursor
     if (cursor === null) return listed
   }

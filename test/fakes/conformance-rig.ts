@@ -81,7 +81,7 @@ export interface Features {
   listsReversals?: boolean
   /** `listReversals` includes disputes; the fake has `disputeAtProvider` and `closeDispute`. */
   listsDisputes?: boolean
-  /** The adapter implements `listTransactions`; the fake has `limitPages`. */
+  /** The adapter implements `lists.transactions`; the fake has `limitPages`. */
   listsTransactions?: boolean
   /**
    * `refund` and `listReversals` go by the transactions, so that money which a person matched with another order can be

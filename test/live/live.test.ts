@@ -92,8 +92,10 @@ for (const { provider } of SANDBOXES) {
       [],
     )
     const account = { mode: 'sandbox' as const, settings, baseURL: upstream.url, http: providerHttp() }
-    const { listReversals, listTransactions } = provider.connect(account)
-    const optional = [listReversals, listTransactions, channels.includes('virtual-bank-account')].filter(Boolean).length
+    const { listReversals, lists = {} } = provider.connect(account)
+    const optional = [listReversals, ...Object.values(lists), channels.includes('virtual-bank-account')].filter(
+      Boolean,
+    ).length
     assert.equal(said.length, 7 + optional)
     assert.equal(lines.length - said.length, SANDBOXES.length - 1, 'the others are left out')
     assert.equal(code, 0)

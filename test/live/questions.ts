@@ -79,7 +79,7 @@ function questionsFor(sandbox: Sandbox, { settings, baseURL }: Extract<Keys, { k
       },
     ],
   ]
-  const { listReversals, listTransactions } = connection
+  const { listReversals, lists } = connection
   if (listReversals) {
     questions.push([
       'an order that was never paid has no refunds and disputes',
@@ -90,11 +90,11 @@ function questionsFor(sandbox: Sandbox, { settings, baseURL }: Extract<Keys, { k
       },
     ])
   }
-  if (listTransactions) {
+  for (const [name, list] of Object.entries(lists ?? {})) {
     const range = { from: new Date(Date.now() - 3_600_000), to: new Date() }
     questions.push([
-      'the transactions of an hour are listed',
-      async () => expect(await listTransactions(range, null), 'page', 'unsupported'),
+      `the ${name} of an hour are listed`,
+      async () => expect(await list(range, null), 'page', 'unsupported'),
     ])
   }
   if (provider.capabilities.channels.includes('virtual-bank-account')) {

@@ -41,7 +41,7 @@ test('money of an order that cannot be checked now is not reported as unknown to
     findReference: async () => ({ kind: 'found', reference: 'order-1' }),
     check: async () => ({ kind: 'unknown', because: 'it answered 500' }),
     verifyKeys: async () => ({ kind: 'good' }),
-    listTransactions: async () => ({ kind: 'page', transactions: [], nextCursor: null }),
+    lists: { transactions: async () => ({ kind: 'page', entries: [], nextCursor: null }) },
   })
   assert.deepEqual([found?.code, found?.detail.includes('it answered 500')], ['provider_timeout', true])
 })
@@ -50,13 +50,15 @@ test('money of a busy day is found: the list is read around its time first', asy
   let calls = 0
   const problem = await confirm({
     // A transaction each second, newest first, 100 on a page.
-    async listTransactions({ from, to }, cursor) {
-      calls++
-      const page = Number(cursor ?? 0)
-      const newest = to.getTime() - page * 100_000
-      const isHere = receipt.at.getTime() <= newest && receipt.at.getTime() > newest - 100_000
-      const isLast = newest - 100_000 <= from.getTime()
-      return { kind: 'page', transactions: isHere ? [listed] : [], nextCursor: isLast ? null : String(page + 1) }
+    lists: {
+      async transactions({ from, to }, cursor) {
+        calls++
+        const page = Number(cursor ?? 0)
+        const newest = to.getTime() - page * 100_000
+        const isHere = receipt.at.getTime() <= newest && receipt.at.getTime() > newest - 100_000
+        const isLast = newest - 100_000 <= from.getTime()
+        return { kind: 'page', entries: isHere ? [listed] : [], nextCursor: isLast ? null : String(page + 1) }
+      },
     },
   })
   assert.equal(problem, undefined)
@@ -67,10 +69,12 @@ test('a list that takes long does not keep a person waiting, and is not read to 
   let calls = 0
   const problem = await confirm(
     {
-      async listTransactions() {
-        calls++
-        await sleep(30)
-        return { kind: 'page', transactions: [], nextCursor: 'more' }
+      lists: {
+        async transactions() {
+          calls++
+          await sleep(30)
+          return { kind: 'page', entries: [], nextCursor: 'more' }
+        },
       },
     },
     receipt,
@@ -83,21 +87,24 @@ test('a list that takes long does not keep a person waiting, and is not read to 
 })
 
 test('money of which the provider has given back less than is on record is refused, with that reason', async () => {
-  const listTransactions = async () => ({ kind: 'page' as const, transactions: [listed], nextCursor: null })
-  const problem = await confirm({ listTransactions }, { ...receipt, returned: 4_000 } as typeof receipt)
+  const transactions = async () => ({ kind: 'page' as const, entries: [listed], nextCursor: null })
+  const problem = await confirm({ lists: { transactions } }, { ...receipt, returned: 4_000 } as typeof receipt)
   assert.deepEqual([problem?.code, problem?.detail.includes('given back less')], ['conflict', true])
 })
 
 test('after a rotation of keys money is confirmed with the current ones; another account cannot deny it', async () => {
-  const listTransactions = async () => ({ kind: 'unknown' as const, because: 'it refused the keys' })
-  const refused = { listTransactions, verifyKeys: async () => ({ kind: 'bad' as const, because: 'refused' }) }
-  const listOf = (transactions: ListedTransaction[]) => ({
-    listTransactions: async () => ({ kind: 'page' as const, transactions, nextCursor: null }),
+  const transactions = async () => ({ kind: 'unknown' as const, because: 'it refused the keys' })
+  const refused = { lists: { transactions }, verifyKeys: async () => ({ kind: 'bad' as const, because: 'refused' }) }
+  const listOf = (entries: ListedTransaction[]) => ({
+    lists: { transactions: async () => ({ kind: 'page' as const, entries, nextCursor: null }) },
   })
   assert.equal(await confirm(refused, receipt, undefined, listOf([listed])), undefined)
   const problem = await confirm(refused, receipt, undefined, listOf([]))
   assert.deepEqual([problem?.code, problem?.detail.includes('refused the keys')], ['provider_timeout', true])
-  const silent = { listTransactions, verifyKeys: async () => ({ kind: 'unknown' as const, because: 'no answer' }) }
+  const silent = {
+    lists: { transactions },
+    verifyKeys: async () => ({ kind: 'unknown' as const, because: 'no answer' }),
+  }
   const unasked = await confirm(silent, receipt, undefined, listOf([listed]))
   assert.equal(unasked?.code, 'provider_timeout', 'keys that may be good are not replaced')
 })

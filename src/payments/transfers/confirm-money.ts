@@ -131,14 +131,14 @@ async function findListed(
   marginMs: number,
   signal: AbortSignal,
 ): Promise<Found> {
-  if (!client.listTransactions) return unknown('it has no list of transactions')
+  if (!client.lists?.transactions) return unknown('it has no list of transactions')
   const range = { from: new Date(at.getTime() - marginMs), to: new Date(at.getTime() + marginMs) }
   let cursor: string | null = null
   for (let page = 0; page < MAX_PAGES; page++) {
     if (signal.aborted) return TOO_LATE
-    const listed = await client.listTransactions(range, cursor)
+    const listed = await client.lists.transactions(range, cursor)
     if (listed.kind !== 'page') return unknown(listed.because)
-    const found = listed.transactions.find((each) => each.transactionId === transactionId)
+    const found = listed.entries.find((each) => each.transactionId === transactionId)
     if (found) return { ...found, ofOrder: [found] }
     if (listed.nextCursor === null) return { kind: 'missing' }
     cursor = listed.nextCursor

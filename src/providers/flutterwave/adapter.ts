@@ -78,7 +78,7 @@ function connect(options: ClientOptions): ProviderClient {
 
     listReversals: (order, transactionIds) => listReversals(flw, order, transactionIds),
 
-    listTransactions: (range, cursor) => listTransactions(flw, range, cursor),
+    lists: { transactions: (range, cursor) => listTransactions(flw, range, cursor) },
   }
 }
 

@@ -185,7 +185,7 @@ test('a full page that does not say how many follow is not taken for the whole l
     const { meta: _, ...said } = JSON.parse(text)
     return { status, text: JSON.stringify(said) }
   }
-  assert.equal((await connection.listTransactions?.(range, null))?.kind, 'page')
+  assert.equal((await connection.lists?.transactions?.(range, null))?.kind, 'page')
   for (let i = 0; i < 20; i++) addTry(R)
-  assert.equal((await connection.listTransactions?.(range, null))?.kind, 'unknown')
+  assert.equal((await connection.lists?.transactions?.(range, null))?.kind, 'unknown')
 })

@@ -1,11 +1,12 @@
 import { money } from '../../kernel/money.ts'
 import {
+  type ListAnswer,
   type ListedDispute,
   type ListedRefund,
   type ListedTransaction,
   type OrderHandle,
   type ReversalsAnswer,
-  type TransactionsAnswer,
+  type TimeRange,
   type Unknown,
   unknown,
   unreadable,
@@ -175,9 +176,9 @@ const MOST_PAGES = 100
  */
 export async function listTransactions(
   api: Api,
-  { from, to }: { from: Date; to: Date },
+  { from, to }: TimeRange,
   cursor: string | null,
-): Promise<TransactionsAnswer> {
+): Promise<ListAnswer<ListedTransaction>> {
   const page = Number(cursor ?? 1)
   const answer = await api.get('/transactions', {
     from: dayOf(from.getTime() - DAY_MS),
@@ -196,7 +197,7 @@ export async function listTransactions(
     ...receiptOf(transaction, returned.get(transaction.id)),
     reference: transaction.reference,
   }))
-  return { kind: 'page', transactions, nextCursor: page < pages ? String(page + 1) : null }
+  return { kind: 'page', entries: transactions, nextCursor: page < pages ? String(page + 1) : null }
 }
 
 /**

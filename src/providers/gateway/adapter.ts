@@ -116,14 +116,16 @@ function connect({ settings, baseURL, http }: ClientOptions): ProviderClient {
       return reversalsOf(returns)
     },
 
-    async listTransactions({ from, to }, cursor) {
-      const query = new URLSearchParams({ from: from.toISOString(), to: to.toISOString(), limit: '100' })
-      if (cursor !== null) query.set('cursor', cursor)
-      const answer = await get(`/v1/transactions?${query}`)
-      if (answer.kind === 'unknown') return answer
-      const page = answer.status === 200 ? readTakenPage(readData(answer.text)) : undefined
-      if (!page) return unreadable(answer.status)
-      return { kind: 'page', transactions: page.transactions.map(takenOf), nextCursor: page.nextCursor }
+    lists: {
+      async transactions({ from, to }, cursor) {
+        const query = new URLSearchParams({ from: from.toISOString(), to: to.toISOString(), limit: '100' })
+        if (cursor !== null) query.set('cursor', cursor)
+        const answer = await get(`/v1/transactions?${query}`)
+        if (answer.kind === 'unknown') return answer
+        const page = answer.status === 200 ? readTakenPage(readData(answer.text)) : undefined
+        if (!page) return unreadable(answer.status)
+        return { kind: 'page', entries: page.transactions.map(takenOf), nextCursor: page.nextCursor }
+      },
     },
   }
 }

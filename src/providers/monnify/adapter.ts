@@ -170,7 +170,7 @@ function connect(options: ClientOptions): ProviderClient {
     },
 
     listReversals: (order, transactionIds) => listReversals(session, order, transactionIds),
-    listTransactions: (range, cursor) => listTransactions(session, range, cursor),
+    lists: { transactions: (range, cursor) => listTransactions(session, range, cursor) },
   }
 }
 

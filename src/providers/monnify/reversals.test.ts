@@ -13,11 +13,11 @@ async function setUp(t: TestContext) {
   const fake = await startFakeMonnify(t)
   const http = httpTo(fake.upstream)
   const connection = monnify.connect({ mode: 'live', settings: KEYS, baseURL: fake.upstream.url, http })
-  const { listReversals, listTransactions } = connection
+  const { listReversals, lists } = connection
   const { refundAtProvider, customer } = fake
-  assert.ok(listReversals && listTransactions && customer.transfer)
+  assert.ok(listReversals && lists?.transactions && customer.transfer)
   const { transfer } = customer
-  return { ...fake, connection, listReversals, listTransactions, refundAtProvider, transfer }
+  return { ...fake, connection, listReversals, listTransactions: lists.transactions, refundAtProvider, transfer }
 }
 
 const order = (changes: Partial<Order> = {}): Order => ({
@@ -128,7 +128,7 @@ test('a pending refund counts in a check, and not in the list of transactions', 
       null,
     )
     assert.ok(page.kind === 'page')
-    assert.equal(page.transactions[0]?.returned, refundStatus === 'COMPLETED' ? 100_000 : undefined)
+    assert.equal(page.entries[0]?.returned, refundStatus === 'COMPLETED' ? 100_000 : undefined)
   }
 })
 
@@ -208,7 +208,7 @@ test('transactions are listed with what was really paid, and a search that Monni
   const answer = await listTransactions(range, null)
   assert.ok(answer.kind === 'page' && answer.nextCursor === null)
   assert.deepEqual(
-    answer.transactions.map(({ reference, amount, returned }) => [reference, amount.amount, returned]),
+    answer.entries.map(({ reference, amount, returned }) => [reference, amount.amount, returned]),
     [
       [more.reference, 300_000, undefined],
       [more.reference, 300_000, undefined],

@@ -1,11 +1,12 @@
 import { money } from '../../kernel/money.ts'
 import {
+  type ListAnswer,
   type ListedRefund,
   type ListedTransaction,
   type OrderHandle,
   type Receipt,
   type ReversalsAnswer,
-  type TransactionsAnswer,
+  type TimeRange,
   type Unknown,
   unknown,
   unreadable,
@@ -96,9 +97,9 @@ const isCompleted = ({ refundStatus }: MonnifyRefund) => refundStatus === 'COMPL
 /** One page of the transactions of a range. The cursor is the number of the page. */
 export async function listTransactions(
   session: Session,
-  { from, to }: { from: Date; to: Date },
+  { from, to }: TimeRange,
   cursor: string | null,
-): Promise<TransactionsAnswer> {
+): Promise<ListAnswer<ListedTransaction>> {
   const number = Number(cursor ?? 0)
   // They search by the time of the start; a link lives for 40 minutes.
   const started = new Date(from.getTime() - HOUR_MS)
@@ -116,7 +117,7 @@ export async function listTransactions(
   const first = Math.floor(from.getTime() / 1000) * 1000 // some of their times are whole seconds
   return {
     kind: 'page',
-    transactions: found.filter(({ at }) => at.getTime() >= first && at <= to),
+    entries: found.filter(({ at }) => at.getTime() >= first && at <= to),
     nextCursor: number + 1 < said.body.totalPages ? String(number + 1) : null,
   }
 }

@@ -196,7 +196,7 @@ function connect({ mode, settings, baseURL, http }: ClientOptions): ProviderClie
       return { kind: 'reversals', ...all }
     },
 
-    listTransactions: (range, cursor) => listTransactions(get, mode, range, cursor),
+    lists: { transactions: (range, cursor) => listTransactions(get, mode, range, cursor) },
 
     async findReference(transactionId) {
       const found = await findById(transactionId)

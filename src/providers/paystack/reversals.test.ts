@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { handle, naira, order, paidCard, unknown } from '../../../test/fakes/paystack/rig.ts'
-import type { TransactionsAnswer } from '../provider.ts'
+import type { ListAnswer, ListedTransaction } from '../provider.ts'
 
 const { reference } = order()
 
@@ -134,11 +134,11 @@ test('paystack: the list of transactions leaves out what was paid before or afte
   const { connection, find, transactionId, asked } = await paidCard(t)
   const at = Date.parse(find(reference).paidAt ?? '')
   const list = (from: number, to: number) =>
-    connection.listTransactions?.({ from: new Date(from), to: new Date(to) }, null)
+    connection.lists?.transactions?.({ from: new Date(from), to: new Date(to) }, null)
   const ids = async (from: number, to: number) => {
     const answer = await list(from, to)
     assert.ok(answer?.kind === 'page')
-    return answer.transactions.map((transaction) => transaction.transactionId)
+    return answer.entries.map((transaction) => transaction.transactionId)
   }
   assert.deepEqual(await ids(at, at + 60_000), [transactionId])
   assert.deepEqual(await ids(at - 60_000, at), [])
@@ -153,9 +153,9 @@ test('paystack: the list of transactions counts refunds that are done, and no pe
   const now = Date.now()
   const returned = async () => {
     const range = { from: new Date(now - 60_000), to: new Date(now + 60_000) }
-    const answer = await connection.listTransactions?.(range, null)
+    const answer = await connection.lists?.transactions?.(range, null)
     assert.ok(answer?.kind === 'page', answer?.kind)
-    return answer.transactions.map((transaction) => transaction.returned)
+    return answer.entries.map((transaction) => transaction.returned)
   }
   await connection.refund(wanted)
   assert.deepEqual(await returned(), [undefined])
@@ -179,9 +179,9 @@ test('paystack: a list goes on while it names its next page, without a number of
   const listed: string[] = []
   let cursor: string | null = null
   do {
-    const answer: TransactionsAnswer | undefined = await connection.listTransactions?.(range, cursor)
+    const answer: ListAnswer<ListedTransaction> | undefined = await connection.lists?.transactions?.(range, cursor)
     assert.ok(answer?.kind === 'page', answer?.kind)
-    listed.push(...answer.transactions.map((each) => each.transactionId))
+    listed.push(...answer.entries.map((each) => each.transactionId))
     cursor = answer.nextCursor
   } while (cursor !== null)
   const all = [...references.toReversed(), reference].map((each) => String(find(each).id))
@@ -197,7 +197,7 @@ test('paystack: a list goes on while it names its next page, without a number of
 test('paystack: a page of fifty is not the last one although a hundred were asked for', async (t) => {
   const { connection, upstream } = await paidCard(t)
   const range = { from: new Date(Date.now() - 60_000), to: new Date(Date.now() + 60_000) }
-  const list = (cursor: string | null) => connection.listTransactions?.(range, cursor)
+  const list = (cursor: string | null) => connection.lists?.transactions?.(range, cursor)
   upstream.garble = ({ status, text }) => {
     const { data, ...envelope } = JSON.parse(text)
     return { status, text: JSON.stringify({ ...envelope, data: Array(50).fill(data[0]), meta: { perPage: 50 } }) }
@@ -223,7 +223,7 @@ test('paystack: fifty entries are no whole list while something says, or nothing
       const { data, ...envelope } = JSON.parse(text)
       return { status, text: JSON.stringify({ ...envelope, data: Array(entries).fill(data[0]), meta }) }
     }
-    const answer = await connection.listTransactions?.(range, cursor)
+    const answer = await connection.lists?.transactions?.(range, cursor)
     assert.ok(answer?.kind === 'page', answer?.kind)
     return answer.nextCursor
   }

@@ -1,11 +1,12 @@
 import type { Mode } from '../../kernel/mode.ts'
 import { type Money, money } from '../../kernel/money.ts'
 import {
+  type ListAnswer,
   type ListedDispute,
   type ListedRefund,
   type ListedTransaction,
   type ProviderAnswer,
-  type TransactionsAnswer,
+  type TimeRange,
   type Unknown,
   unknown,
 } from '../provider.ts'
@@ -155,9 +156,9 @@ const BEFORE_PAYMENT_MS = 3 * 86_400_000
 export async function listTransactions(
   get: Get,
   mode: Mode,
-  { from, to }: { from: Date; to: Date },
+  { from, to }: TimeRange,
   cursor: string | null,
-): Promise<TransactionsAnswer> {
+): Promise<ListAnswer<ListedTransaction>> {
   const query = new URLSearchParams({
     from: new Date(from.getTime() - BEFORE_PAYMENT_MS).toISOString(),
     to: to.toISOString(),
@@ -186,7 +187,9 @@ export async function listTransactions(
     transactions.push({ ...receiptOf(transaction, at, returned), reference })
   }
   const nextCursor = nextOf(answer.text, cursor, (data as unknown[]).length)
-  return typeof nextCursor === 'object' && nextCursor !== null ? nextCursor : { kind: 'page', transactions, nextCursor }
+  return typeof nextCursor === 'object' && nextCursor !== null
+    ? nextCursor
+    : { kind: 'page', entries: transactions, nextCursor }
 }
 
 const PER_PAGE = 100

@@ -214,7 +214,7 @@ function connect({ mode, settings, baseURL, http }: ClientOptions): ProviderClie
       return typeof found === 'string' ? listReversalsOf(get, [found]) : found
     },
 
-    listTransactions: (range, cursor) => listCharges(get, range, cursor),
+    lists: { transactions: (range, cursor) => listCharges(get, range, cursor) },
   }
 
   /** The payment intent of an order; null before the first try to pay it. */

@@ -15,9 +15,9 @@ async function setUp(t: TestContext) {
   const { settings, upstream } = fake
   const http = httpTo(upstream)
   const connection = stripe.connect({ mode: 'sandbox', settings, baseURL: upstream.url, http })
-  const { listReversals, listTransactions } = connection
-  assert.ok(listReversals && listTransactions)
-  return { ...fake, connection, listReversals, listTransactions }
+  const { listReversals, lists } = connection
+  assert.ok(listReversals && lists?.transactions)
+  return { ...fake, connection, listReversals, listTransactions: lists.transactions }
 }
 
 async function paid(t: TestContext) {
@@ -206,7 +206,7 @@ test('every paid order of a range is listed once, with what went back of it, and
   do {
     const page = await listTransactions(range, cursor)
     assert.ok(page.kind === 'page', page.kind)
-    seen.push(...page.transactions)
+    seen.push(...page.entries)
     cursor = page.nextCursor
   } while (cursor !== null)
   const outcome = await connection.check(handle)
@@ -225,10 +225,10 @@ test('every paid order of a range is listed once, with what went back of it, and
   limitPages(100)
   const again = await listTransactions(range, null)
   assert.ok(again.kind === 'page')
-  const pending = again.transactions.find(({ reference }) => reference === saved.reference)
+  const pending = again.entries.find(({ reference }) => reference === saved.reference)
   assert.equal(pending?.returned, undefined, 'a refund that is under way has given nothing back')
   const yesterday = { from: new Date(Date.now() - 86_400_000), to: new Date(Date.now() - 3_600_000) }
-  assert.deepEqual(await listTransactions(yesterday, null), { kind: 'page', transactions: [], nextCursor: null })
+  assert.deepEqual(await listTransactions(yesterday, null), { kind: 'page', entries: [], nextCursor: null })
 })
 
 test('a start with keys that Stripe refuses says so', async (t) => {

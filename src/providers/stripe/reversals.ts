@@ -1,12 +1,13 @@
 import { money } from '../../kernel/money.ts'
 import {
+  type ListAnswer,
   type ListedDispute,
   type ListedRefund,
   type ListedTransaction,
   type Outcome,
   type ProviderAnswer,
   type ReversalsAnswer,
-  type TransactionsAnswer,
+  type TimeRange,
   type Unknown,
   unknown,
   unreadable,
@@ -61,9 +62,9 @@ export async function withLostDisputes(get: Get, outcome: Outcome, charge: Strip
  */
 export async function listCharges(
   get: Get,
-  { from, to }: { from: Date; to: Date },
+  { from, to }: TimeRange,
   cursor: string | null,
-): Promise<TransactionsAnswer> {
+): Promise<ListAnswer<ListedTransaction>> {
   // Their times are whole seconds.
   const [gte, lte] = [Math.floor(from.getTime() / 1000), Math.floor(to.getTime() / 1000)]
   const after = cursor === null ? '' : `&starting_after=${encodeURIComponent(cursor)}`
@@ -80,7 +81,7 @@ export async function listCharges(
   }
   const last = list.data.at(-1)
   if (list.hasMore && !last) return unreadable(answer.status)
-  return { kind: 'page', transactions, nextCursor: list.hasMore && last ? last.id : null }
+  return { kind: 'page', entries: transactions, nextCursor: list.hasMore && last ? last.id : null }
 }
 
 function listed(value: unknown): { id: string; charge: StripeCharge | null } | undefined {
