@@ -285,6 +285,7 @@ function paidOnSecondAttempt(now: Date, given: string | undefined): PaymentState
       createdAt: minutesAgo(3 - number),
       askedAt: minutesAgo(3 - number),
       resolvedAt: minutesAgo(2 - number),
+      answeredAt: null,
       checks: { since: now, count: 0, missingInARow: 0, nextAt: null, lastActivityAt: null },
     }
   }

@@ -253,7 +253,7 @@ export class Story {
     for (const receipt of receipts) {
       writeReceipt(this.#tx, attempt, receipt, decision.counted)
       const { transactionId, amount } = receipt
-      const recorded = { attemptId, transactionId, amount: amount.amount, counted: decision.counted, isMatched: false }
+      const recorded = { attemptId, transactionId, ...amount, counted: decision.counted, isMatched: false }
       this.#state.receipts.push(recorded)
     }
   }

@@ -90,6 +90,7 @@ export function newAttempt({ payment, attempts }: PaymentState, channel: Attempt
     createdAt: now,
     askedAt: now,
     resolvedAt: null,
+    answeredAt: null,
     checks: restartSchedule(now),
   }
 }

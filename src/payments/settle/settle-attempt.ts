@@ -5,7 +5,7 @@ import { askProvider } from '../call-provider.ts'
 import { changePayment, writeDecision } from '../change-payment.ts'
 import { type PaymentDeps, withReserved } from '../deps.ts'
 import { type Attempt, handleOf, isUnasked } from '../state/attempt.ts'
-import { contradictionOf, missingInAnswer, newReceiptsOf, type RecordedMoney } from '../state/new-receipt.ts'
+import { contradictionOf, newReceiptsOf, type RecordedMoney, splitSurplus } from '../state/new-receipt.ts'
 import type { OutcomeReport } from '../state/outcome-report.ts'
 import { attemptIn, type Decision, type PaymentState } from '../state/payment-state.ts'
 import { isErased } from '../state/personal-data.ts'
@@ -56,46 +56,62 @@ export interface Settling {
 }
 
 /** Decides and writes under the lock of the payment. */
-export function settleLocked({ tx, deps, before, recorded }: Settling, attempt: Attempt, signal: Signal): Decision {
-  const now = deps.clock.now()
+export function settleLocked(settling: Settling, attempt: Attempt, signal: Signal): Decision {
+  const { tx, deps, before, recorded } = settling
   const plausible = plausibleOutcome(signal)
   const receipts = 'receipts' in plausible ? plausible.receipts : []
+  const current = attemptIn(before, attempt.id)
+  const contradiction = signal.source === 'match' ? undefined : contradictionOf(receiptsIn(before, attempt), plausible)
   const found = newReceiptsOf(attempt, receipts, recorded)
-  const ofAttempt = before.receipts.filter(({ attemptId }) => attemptId === attempt.id)
-  const contradiction =
-    signal.source !== 'match' && missingInAnswer(ofAttempt, receipts, found).length > 0
-      ? contradictionOf(receipts)
-      : undefined
-  const newReceipts = contradiction ? [] : found
-  const outcome: Outcome = contradiction
-    ? { kind: 'unknown', because: 'it contradicts the money on record' }
-    : plausible
+  // Money under a new id of the provider is new. Under an id that an adapter made up it may be what is on record.
+  const isNew = ({ idIsProviders }: Receipt) => !contradiction || (current.idsAreProviders && idIsProviders)
+  const newReceipts = found.filter(isNew)
+  const outcome: Outcome =
+    contradiction && newReceipts.length === 0 ? { kind: 'unknown', because: contradiction } : plausible
   const { noticeReceipts, noticeSays, ...rest } = signal
   const said = noticeSays && isNewStatement(attempt, signal, newReceipts, recorded) ? { noticeSays } : {}
-  const decision = settle(before, { ...rest, ...said, outcome, attemptId: attempt.id, newReceipts, contradiction, now })
-  const returned = refundsOfEarlyReversals(decision, attempt, now)
-  writeDecision(tx, deps, before, decision, {
-    cause: causeOf(signal),
-    refunds: [...before.refunds, ...returned],
-  })
-  for (const receipt of newReceipts) writeReceipt(tx, attempt, receipt, decision.counted)
-  for (const refund of returned) insertRefund(tx, attempt, refund)
-  const card = cardToSave(deps, attempt, outcome, newReceipts)
-  if (card && !isErased(before.payment.user)) {
-    const { provider, keysVersion, place } = attempt
-    const customer = before.payment.user
-    upsertCard(tx, deps.secrets, {
-      id: newId('card', now, place),
-      scope: attempt,
-      provider,
-      keysVersion,
-      customer,
-      card,
-    })
-  }
-  writeSignal(tx, attemptIn(before, attempt.id), signal, decision)
+  const report = { ...rest, ...said, outcome, attemptId: attempt.id, contradiction, now: deps.clock.now() }
+  const canBePaid = before.payment.status !== 'successful' && (attempt.channel !== 'card' || outcome.kind === 'paid')
+  const [needed, surplus] = canBePaid ? splitSurplus(current, newReceipts) : [newReceipts, []]
+  const cause = causeOf(signal)
+  const first = applyReport(settling, { ...report, newReceipts: needed }, cause)
+  const second =
+    surplus.length > 0
+      ? applyReport({ ...settling, before: first.after }, { ...report, newReceipts: surplus }, cause)
+      : first
+  const changes = second === first ? first.decision.changes : [...first.decision.changes, ...second.decision.changes]
+  const decision = { ...second.decision, changes }
+  saveCard(settling, attempt, outcome, newReceipts)
+  writeSignal(tx, current, signal, decision)
   tx.afterCommit(() => logForOperator(deps, attempt, decision))
   return decision
+}
+
+const receiptsIn = ({ receipts }: LockedPayment, { id }: Attempt) =>
+  receipts.filter(({ attemptId }) => attemptId === id)
+
+/** Decides about one report, and writes what it changes. */
+function applyReport(
+  { tx, deps, before }: Settling,
+  report: OutcomeReport,
+  cause: string,
+): { decision: Decision; after: LockedPayment } {
+  const decision = settle(before, report)
+  const attempt = attemptIn(before, report.attemptId)
+  const returned = refundsOfEarlyReversals(decision, attempt, report.now)
+  const refunds = [...before.refunds, ...returned]
+  writeDecision(tx, deps, before, decision, { cause, refunds })
+  for (const receipt of report.newReceipts) writeReceipt(tx, attempt, receipt, decision.counted)
+  for (const refund of returned) insertRefund(tx, attempt, refund)
+  return { decision, after: { ...before, ...decision.state, refunds } }
+}
+
+function saveCard({ tx, deps, before }: Settling, attempt: Attempt, outcome: Outcome, newReceipts: Receipt[]): void {
+  const card = cardToSave(deps, attempt, outcome, newReceipts)
+  if (!card || isErased(before.payment.user)) return
+  const { provider, keysVersion, place } = attempt
+  const id = newId('card', deps.clock.now(), place)
+  upsertCard(tx, deps.secrets, { id, scope: attempt, provider, keysVersion, customer: before.payment.user, card })
 }
 
 /** The provider call that led to the decision, and the notice, which is processed with it. */

@@ -70,6 +70,8 @@ export interface Attempt {
   /** When the provider was first called; after the confirmation, if one is needed. */
   askedAt: Date
   resolvedAt: Date | null
+  /** The last clear answer of the provider: paid, not paid, declined or missing. Silence and refusals are none. */
+  answeredAt: Date | null
   checks: CheckSchedule
 }
 

@@ -64,6 +64,7 @@ export function newAttempt(
     createdAt: now,
     askedAt: now,
     resolvedAt: null,
+    answeredAt: null,
     checks: restartSchedule(now),
   }
 }

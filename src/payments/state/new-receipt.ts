@@ -1,8 +1,8 @@
 import type { AttemptId, PaymentId } from '../../kernel/ids.ts'
-import { formatMoney } from '../../kernel/money.ts'
-import type { Receipt } from '../../providers/provider.ts'
+import { type Currency, formatMoney, type Money, money } from '../../kernel/money.ts'
+import type { Outcome, Receipt } from '../../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
-import { reversedAmount, sharesOf, totalsOf } from './reversed-money.ts'
+import { heldAmount, isReversed, reversedAmount, sharesOf, totalsOf } from './reversed-money.ts'
 
 /** A transaction that is on record, under any version of the merchant's keys. */
 export interface RecordedReceipt {
@@ -111,24 +111,52 @@ export function areIdsProviders({ amountReceived, idsAreProviders }: Attempt, re
   return (amountReceived === 0 || idsAreProviders) && receipts.every(({ idIsProviders }) => idIsProviders)
 }
 
+/** What is on record of an attempt, for the comparison with an answer. */
+type OnRecord = { transactionId: string; amount: number; currency: string; isMatched: boolean }
+
 /**
- * What is on record of an attempt and not in an answer that names new money by ids that an adapter made up. It may be
- * the same money under another id: two transfers, and then one of their sum. Money of another order, which a person
- * matched with the payment, is in no answer about this one.
+ * Why an answer of the provider contradicts the money on record: it lacks a transaction, or names another amount for
+ * it. Money of another order, which a person matched with the payment, is in no answer about this one. The text names
+ * amounts only, so that the same contradiction has the same text.
  */
-export function missingInAnswer<OnRecord extends { transactionId: string; isMatched: boolean }>(
-  onRecord: OnRecord[],
-  answered: Receipt[],
-  newReceipts: NewReceipt[],
-): OnRecord[] {
-  if (newReceipts.every(({ idIsProviders }) => idIsProviders)) return []
-  const named = new Set(answered.map(({ transactionId }) => transactionId))
-  return onRecord.filter(({ transactionId, isMatched }) => !isMatched && !named.has(transactionId))
+export function contradictionOf(onRecord: OnRecord[], outcome: Outcome): string | undefined {
+  if (outcome.kind === 'unknown' || outcome.kind === 'processing') return undefined
+  const own = onRecord.filter(({ isMatched }) => !isMatched)
+  const answered = 'receipts' in outcome ? outcome.receipts : []
+  const isNamed = ({ transactionId, amount, currency }: OnRecord) =>
+    answered.some(
+      (each) =>
+        each.transactionId === transactionId && each.amount.amount === amount && each.amount.currency === currency,
+    )
+  if (own.every(isNamed)) return undefined
+  const recorded = namesOf(own.map(({ amount, currency }) => money(amount, currency as Currency)))
+  if (outcome.kind === 'missing')
+    return `missing_at_provider: ${recorded} is on record, and the provider does not know the order any more. Compare with its dashboard.`
+  const named = namesOf(answered.map(({ amount }) => amount)) || 'no money'
+  return `contradiction: ${recorded} is on record, and the provider now names ${named}. Nothing was changed. Compare with its dashboard.`
 }
 
-export function contradictionOf(answered: Receipt[]): string {
-  const amounts = answered.map(({ amount }) => formatMoney(amount)).join(', ')
-  return `contradiction: the provider names ${amounts}, and not the transactions on record. Nothing was counted. Compare with its dashboard.`
+const namesOf = (amounts: Money[]) =>
+  amounts
+    .toSorted((a, b) => a.amount - b.amount)
+    .map((amount) => formatMoney(amount))
+    .join(' + ')
+
+/**
+ * The new receipts that pay the attempt, the oldest first, and those that came after it was paid. One link that is
+ * charged twice before the first answer is the same as in two answers.
+ */
+export function splitSurplus(attempt: Attempt, receipts: NewReceipt[]): [NewReceipt[], NewReceipt[]] {
+  let held = heldAmount(attempt)
+  const needed: NewReceipt[] = []
+  const surplus: NewReceipt[] = []
+  for (const receipt of receipts.toSorted((a, b) => a.at.getTime() - b.at.getTime())) {
+    const isHeld = receipt.amount.currency === attempt.currency && !isReversed(receipt)
+    if (isHeld && held >= attempt.amountCharged) surplus.push(receipt)
+    else needed.push(receipt)
+    if (isHeld) held += receipt.amount.amount - reversedAmount(receipt)
+  }
+  return [needed, surplus]
 }
 
 /** The reason for a review of an answer with new money, or null. */

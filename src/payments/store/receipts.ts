@@ -200,6 +200,7 @@ export interface ReceiptOfPayment {
   attemptId: AttemptId
   transactionId: string
   amount: number
+  currency: string
   /** Counts towards the payment. */
   counted: boolean
   /** A person matched it with the payment. */
@@ -212,16 +213,18 @@ export async function receiptsOf(db: Queries, id: PaymentId): Promise<ReceiptOfP
     attempt_id: string
     transaction_id: string
     amount: number
+    currency: string
     counted: boolean
     is_matched: boolean
   }>(sql`
-    select r.attempt_id, r.transaction_id, r.amount, r.counted,
+    select r.attempt_id, r.transaction_id, r.amount, r.currency, r.counted,
            exists (select from reviews v where v.place = ${place} and v.receipt_id = r.id and v.act = 'matched') as is_matched
       from receipts r where r.place = ${place} and r.payment_id = ${uuidOf(id)} order by r.id`)
   return rows.map((row) => ({
     attemptId: idOf('attempt', row.attempt_id, place),
     transactionId: row.transaction_id,
     amount: row.amount,
+    currency: row.currency,
     counted: row.counted,
     isMatched: row.is_matched,
   }))

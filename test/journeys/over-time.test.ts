@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { PaymentId } from '../../src/kernel/ids.ts'
+import { checkDueAttempts } from '../../src/payments/settle/check-attempts.ts'
+import { makeChecksDue } from '../../src/payments/store/attempts.ts'
+import { type Between, startBetween } from '../support/between.ts'
+import { startPaying } from '../support/paying.ts'
+import { assertAudited, type Json, paidTransaction, recordAt, recordsOf } from '../support/payment-records.ts'
+import { AMOUNT, charge, isPaid, start } from '../support/sandbox-payments.ts'
+
+// What happens to money in the days and weeks after the moment: answers that change, providers that are away.
+
+const service = await startPaying()
+const { database } = service
+
+const SMALL = AMOUNT - 100
+
+async function check({ parts }: Between, { id }: { id: string }): Promise<void> {
+  await makeChecksDue(database, id as PaymentId)
+  await checkDueAttempts(parts, 100)
+}
+
+/** The provider answers each question with this record from now on. Undefined: with the truth. */
+function answers({ upstream }: Between, record: Json | undefined): void {
+  upstream.garble = record && (() => ({ status: 200, text: JSON.stringify({ data: record }) }))
+}
+
+async function paidByCard(between: Between) {
+  const { payment, order } = await start(between.shop)
+  await charge(between.shop, order)
+  await check(between, payment)
+  assert.ok(isPaid(await between.shop.payment(payment.id)))
+  return { payment, order, record: await recordAt(service, between.shop, order) }
+}
+
+const reviewsIn = (types: string[]) => types.filter((type) => type === 'attempt.needs_review').length
+
+test('an answer that contradicts the money on record changes nothing: a person is asked once for each contradiction', async (t) => {
+  const between = await startBetween(t, service)
+  const { shop } = between
+  const { payment, record } = await paidByCard(between)
+  const before = await shop.payment(payment.id)
+  const [transaction] = record.transactions
+  const contradictions = [
+    { ...record, amount: SMALL, transactions: [{ ...transaction, amount: SMALL }] },
+    { ...record, status: 'pending', amount: 0, transactions: [] },
+  ]
+  for (const [index, wrong] of contradictions.entries()) {
+    answers(between, wrong)
+    for (const _ of ['first', 'again']) await check(between, payment)
+    const { attempts, ...sums } = await shop.payment(payment.id)
+    assert.deepEqual([sums.status, sums.amountPaid, sums.refunds], ['successful', AMOUNT, before.refunds])
+    assert.deepEqual([attempts[0].status, attempts[0].amountReceived], ['successful', AMOUNT])
+    assert.match(attempts[0].needsReview, /^contradiction: /)
+    assert.equal(reviewsIn((await recordsOf(database, payment)).eventTypes), index + 1)
+  }
+  await assertAudited(database, payment)
+})
+
+test('an order with money on record that the provider does not know any more needs a review', async (t) => {
+  const between = await startBetween(t, service)
+  const { payment } = await paidByCard(between)
+  between.upstream.garble = () => ({ status: 404, text: JSON.stringify({ code: 'not_found' }) })
+  await check(between, payment)
+  const { status, attempts } = await between.shop.payment(payment.id)
+  assert.deepEqual([status, attempts[0].amountReceived], ['successful', AMOUNT])
+  assert.match(attempts[0].needsReview, /^missing_at_provider: /)
+})
+
+test('one link that is charged twice before the first check is paid once, and the rest is surplus', async (t) => {
+  const between = await startBetween(t, service)
+  const { shop } = between
+  const { payment, order } = await start(shop)
+  await charge(shop, order)
+  const record = await recordAt(service, shop, order)
+  const at = new Date(Date.now() + 1_000).toISOString()
+  const again = paidTransaction({ amount: AMOUNT, at })
+  answers(between, { ...record, amount: 2 * AMOUNT, transactions: [...record.transactions, again] })
+  await check(between, payment)
+  const { amountPaid, attempts } = await shop.payment(payment.id)
+  assert.deepEqual([amountPaid, attempts[0].amountReceived], [AMOUNT, 2 * AMOUNT])
+  const { eventTypes, refunds } = await recordsOf(database, payment)
+  assert.deepEqual(eventTypes.slice(2), ['attempt.successful', 'payment.successful', 'payment.surplus'])
+  assert.deepEqual(refunds, [{ amount: AMOUNT, kind: 'surplus', status: 'pending' }])
+  await assertAudited(database, payment)
+})
