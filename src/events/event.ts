@@ -17,6 +17,8 @@ export interface Event {
   occurredAt: Date
   /** The trigger of the change, for the timeline. Not sent to merchants. */
   cause: string | null
+  /** The provider's transactions that were recorded with the change, for the audit. Not sent to merchants. */
+  transactions?: { id: string; amount: number; currency: string }[]
 }
 
 /** Event types that are sent to merchants. */

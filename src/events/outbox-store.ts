@@ -49,9 +49,13 @@ function writeDeliveryTo(tx: Writes, event: Event, url: string): void {
 }
 
 /** What the timeline and the audit need. The payment itself is in the body, once. */
-function detailsOf({ data: { payment, attempt, ...rest } }: Event): object {
+function detailsOf({ data: { payment, attempt, ...rest }, transactions }: Event): object {
   const { reference, failure } = (attempt ?? {}) as { reference?: string; failure?: unknown }
-  return { ...rest, ...(attempt !== undefined && { attempt: { reference, failure } }) }
+  return {
+    ...rest,
+    ...(attempt !== undefined && { attempt: { reference, failure } }),
+    ...(transactions && { transactions }),
+  }
 }
 
 /**

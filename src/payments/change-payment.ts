@@ -5,6 +5,7 @@ import { PAYMENTS_CHANNEL } from '../events/event-store.ts'
 import { writeEvent } from '../events/outbox-store.ts'
 import { newId, type PaymentId } from '../kernel/ids.ts'
 import { attempts, payments } from '../metrics/instruments.ts'
+import type { Receipt } from '../providers/provider.ts'
 import type { PaymentDeps } from './deps.ts'
 import { attemptView, viewOf } from './payment-view.ts'
 import type { Decision, PaymentState } from './state/payment-state.ts'
@@ -58,18 +59,23 @@ export async function changePayment<Read, Result>(
  * Writes a decision of the state machine: the payment, its attempts, refunds of surplus, and one event for each change
  * with its webhook deliveries (transactional outbox). Every change of a payment or attempt is written here. `cause`:
  * the trigger, for the timeline. `refunds`: all of the payment after the change, for the bodies of the events.
+ * `receipts`: new money, which the first event names for the audit.
  */
 export function writeDecision(
   tx: Writes,
   deps: Deps,
   before: LockedPayment,
   decision: Decision,
-  { cause = null, refunds = before.refunds }: { cause?: string | null; refunds?: Refund[] } = {},
+  {
+    cause = null,
+    refunds = before.refunds,
+    receipts,
+  }: { cause?: string | null; refunds?: Refund[]; receipts?: Receipt[] } = {},
 ): void {
   updatePayment(tx, decision.state.payment)
   writeAttempts(tx, deps, before, decision)
   const surplus = writeSurplus(tx, deps, before, decision)
-  writeEvents(tx, deps, before, decision, { cause, refunds: [...refunds, ...surplus] })
+  writeEvents(tx, deps, before, decision, { cause, refunds: [...refunds, ...surplus], receipts })
   tx.afterCommit(() => countChanges(decision))
 }
 
@@ -106,11 +112,12 @@ function writeEvents(
   deps: Deps,
   before: PaymentState & Pick<LockedPayment, 'lockedAt'>,
   { state, changes }: Decision,
-  { cause, refunds }: { cause: string | null; refunds: Refund[] },
+  { cause, refunds, receipts = [] }: { cause: string | null; refunds: Refund[]; receipts?: Receipt[] | undefined },
 ): void {
   if (changes.length === 0) return
   const { payment } = state
   const now = deps.clock.now()
+  const transactions = receipts.map(({ transactionId, amount }) => ({ id: transactionId, ...amount }))
   // Only the body of an event that is sent has the payment.
   const view = changes.some(({ type }) => isAnnounced(type)) ? viewOf(state, refunds, deps.links) : undefined
   for (const [index, change] of changes.entries()) {
@@ -128,6 +135,7 @@ function writeEvents(
       data: { payment: view, ...(attempt && { attempt: attemptView(attempt) }), ...change.data },
       cause,
       occurredAt: now,
+      ...(index === 0 && transactions.length > 0 && { transactions }),
     }
     writeEvent(tx, event, payment.webhook)
   }

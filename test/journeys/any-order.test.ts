@@ -6,6 +6,7 @@ import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
 import type { Fate } from '../support/adversary.ts'
 import { createDatabase } from '../support/database.ts'
+import { assertAudited } from '../support/payment-records.ts'
 
 import { PRICE, Scene, type Step, story } from '../support/random-history.ts'
 
@@ -63,8 +64,10 @@ test(`${RUNS} random orders of events: one success, money counted once, and the 
       const id = await scene.paymentId()
       for (const each of steps) await scene.play(id, each)
       await holds(scene, id)
+      await assertAudited(database, { id }, scene.now())
       await scene.settleDown(id)
       await holds(scene, id)
+      await assertAudited(database, { id }, scene.now())
       await agrees(scene, id)
     }),
     { numRuns: RUNS, examples: SEEN.map((steps) => [steps]) },

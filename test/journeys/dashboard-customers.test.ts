@@ -267,7 +267,7 @@ test('an erased customer leaves no trace in any column; amounts, references and 
   assert.deepEqual(act, { act: 'customer.erased', subject: erased.user.email })
 
   await database.rows(sql`delete from disputes where provider_dispute_id = 'dispute-1'`) // it has no event
-  const findings = (await database.transaction((tx) => recordsAfter(tx, undefined, 100))).flatMap(audit)
+  const findings = (await database.transaction((tx) => recordsAfter(tx, undefined, 100))).flatMap((each) => audit(each))
   assert.deepEqual(findings, [])
 })
 

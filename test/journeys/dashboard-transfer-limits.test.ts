@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pino } from 'pino'
 import { sql } from '../../src/database/sql.ts'
-import { type AttemptId, type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
+import type { AttemptId, PaymentId } from '../../src/kernel/ids.ts'
 import { closeTransfer } from '../../src/payments/transfers/handle-transfer.ts'
 import { AMOUNT, atTransfers } from '../support/dashboard-transfers.ts'
 import { eventually, startPaying } from '../support/paying.ts'
-import { assertAudited, type Json } from '../support/payment-records.ts'
+import { assertAudited } from '../support/payment-records.ts'
+import { lastRefundFails } from '../support/returns.ts'
 import { charge, isPaid } from '../support/sandbox-payments.ts'
 
 const alerts: { msg: string; attemptId?: string }[] = []
@@ -16,16 +17,6 @@ const { database, parts } = service
 const shop = await service.addShop()
 const { merchantId } = shop
 const { base, owner, support, openOf, unmatchedMoney, act, begin, pay } = await atTransfers(service, shop)
-
-/** The automatic refund of the last surplus has failed: the provider refuses it. */
-async function surplusFails({ id }: Json): Promise<void> {
-  const payment = uuidOf(id as PaymentId)
-  const [failed] = await database.rows<{ amount: number }>(sql`
-    update refunds set status = 'failed', failure = 'account closed', due_at = null, resolved_at = now()
-     where id = (select id from refunds where payment_id = ${payment} order by created_at desc, id desc limit 1) returning amount`)
-  await database.rows(sql`
-    update attempts set amount_returned = amount_returned - ${failed?.amount ?? assert.fail()} where payment_id = ${payment} and status = 'surplus'`)
-}
 
 async function withLimit(limit: number, work: () => Promise<void>): Promise<void> {
   const set = (to: number) =>
@@ -46,10 +37,10 @@ test('returns of surplus by members add up against the limit of support, automat
   await withLimit(AMOUNT + 5_000, async () => {
     await surplusComes(1) // goes back by itself
     await surplusComes(2)
-    await surplusFails(payment)
+    await lastRefundFails(parts, payment)
     assert.equal((await returnIt()).status, 200)
     await surplusComes(3)
-    await surplusFails(payment)
+    await lastRefundFails(parts, payment)
     assert.equal((await returnIt()).status, 403)
     const { status } = await support.call('POST', `${base}/payments/surplus-2/refunds`, { amount: AMOUNT })
     assert.equal(status, 403, 'a refund of the payment, too')

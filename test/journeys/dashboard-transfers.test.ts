@@ -21,6 +21,7 @@ import {
   paidTransaction,
   recordsOf,
 } from '../support/payment-records.ts'
+import { lastRefundFails } from '../support/returns.ts'
 import { charge, isPaid } from '../support/sandbox-payments.ts'
 
 const service = await startPaying()
@@ -224,10 +225,7 @@ test('a surplus whose refund failed is on the list, and is sent back again', asy
   await eventually(() => shop.payment('surplus-1'), isPaid)
   await pay('surplus-1', accountNumber, AMOUNT, ({ attempts }) => attempts[0].status === 'surplus')
   assert.equal(await openOf('surplus-1'), undefined, 'its refund is under way')
-  const id = uuidOf(payment.id as PaymentId)
-  await database.rows(sql`
-    update refunds set status = 'failed', failure = 'account closed', due_at = null, resolved_at = now() where payment_id = ${id}`)
-  await database.rows(sql`update attempts set amount_returned = 0 where payment_id = ${id} and status = 'surplus'`)
+  await lastRefundFails(parts, payment)
   const surplus = await openOf('surplus-1')
   assert.deepEqual([surplus.kind, surplus.amount, surplus.failure], ['surplus', AMOUNT, 'account closed'])
   assert.equal((await act(owner, surplus, 'return', { byHand: false, note: 'try again' })).body.data.state, 'returned')

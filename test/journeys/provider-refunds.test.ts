@@ -196,7 +196,7 @@ test('more than was received is never recorded as returned; the attempt needs re
 test('a refund has the days that its provider takes, counted from when it took the customer’s account', async () => {
   const shop = await service.addShop()
   const payment = await paid(shop)
-  await database.rows(sql`update refunds set due_at = null where status = 'pending'`) // those of other tests
+  await database.rows(sql`update refunds set due_at = now() + interval '7 days' where status = 'pending'`) // of other tests
   const id = await pendingRefund(payment, 300_000)
   const answering = (answer: RefundOutcome) => {
     const provider = parts.providers.find('gateway') as Provider
@@ -224,7 +224,7 @@ test('a refund has the days that its provider takes, counted from when it took t
 test('a refund that is not finished within 3 days needs review, is announced once and retried daily', async () => {
   const shop = await service.addShop()
   const payment = await paid(shop)
-  await database.rows(sql`update refunds set due_at = null where status = 'pending'`) // those of other tests
+  await database.rows(sql`update refunds set due_at = now() + interval '7 days' where status = 'pending'`) // of other tests
   const id = await pendingRefund(payment, 300_000)
   let asked = 0
   const refund: ProviderClient['refund'] = async (wanted) => {

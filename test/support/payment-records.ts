@@ -197,12 +197,12 @@ export function workedOff(database: Database, order: string, count: number): Pro
 }
 
 /** Asserts that the audit finds no difference: in the payment, or in any. */
-export async function assertAudited(database: Database, payment?: { id: string }): Promise<void> {
+export async function assertAudited(database: Database, payment?: { id: string }, now?: Date): Promise<void> {
   const all = await database.transaction((tx) => recordsAfter(tx, undefined, 10_000))
   const records = payment ? all.filter(({ state }) => state.payment.id === payment.id) : all
   if (payment) assert.equal(records.length, 1)
   assert.deepEqual(
-    records.flatMap((each) => audit(each)),
+    records.flatMap((each) => audit(each, now)),
     [],
   )
 }

@@ -120,7 +120,7 @@ export class Scene {
   readonly reference = `any-${crypto.randomUUID()}`
   readonly adversary: Adversary
   readonly #database: Database
-  readonly #clock: { aheadMs: number }
+  readonly #clock: { aheadMs: number; now: () => Date }
   readonly #shop: Awaited<ReturnType<typeof adversaryShop>>
 
   static async open(database: Database): Promise<Scene> {
@@ -132,13 +132,17 @@ export class Scene {
   private constructor(
     database: Database,
     adversary: Adversary,
-    clock: { aheadMs: number },
+    clock: { aheadMs: number; now: () => Date },
     shop: Awaited<ReturnType<typeof adversaryShop>>,
   ) {
     this.#database = database
     this.adversary = adversary
     this.#clock = clock
     this.#shop = shop
+  }
+
+  now(): Date {
+    return this.#clock.now()
   }
 
   parts(met: Fate): PaymentDeps {

@@ -3,9 +3,12 @@ import type { Database } from '../../src/database/database.ts'
 import { sql } from '../../src/database/sql.ts'
 import { idOf, type PaymentId, placeOf, type RefundId, uuidOf } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
+import { changePayment } from '../../src/payments/change-payment.ts'
 import type { PaymentDeps } from '../../src/payments/deps.ts'
 import { reconcileAttempt } from '../../src/payments/refunds/reconcile-attempt.ts'
+import { failRefund } from '../../src/payments/refunds/write-reversals.ts'
 import type { Attempt } from '../../src/payments/state/attempt.ts'
+import { attemptIn } from '../../src/payments/state/payment-state.ts'
 import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
 import type { ListedDispute, ListedRefund, ProviderClient, Providers } from '../../src/providers/provider.ts'
 import { eventually, type PayingService, type Shop } from './paying.ts'
@@ -54,6 +57,18 @@ export async function heard(database: Database, { order }: Paid, count: number):
     () => database.rows<{ state: string }>(sql`select state from notices where reference = ${order}`),
     (notices) => notices.length >= count && notices.every(({ state }) => state !== 'waiting'),
   )
+}
+
+/** The provider could not make the last refund of the payment: the customer's account is closed. */
+export async function lastRefundFails(deps: PaymentDeps, { id }: { id: string }): Promise<void> {
+  await changePayment(deps, id as PaymentId, {
+    decide: (state, _, tx) => {
+      const { refunds } = state
+      const refund = refunds.at(-1) ?? assert.fail()
+      const attempt = attemptIn(state, refund.attemptId)
+      failRefund({ tx, deps, state, attempt, refunds, disputes: [] }, refund, 'account closed')
+    },
+  })
 }
 
 /** What a test does with a provider that lists refunds and disputes as the test says. */

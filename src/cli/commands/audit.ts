@@ -3,7 +3,7 @@ import type { PaymentId } from '../../kernel/ids.ts'
 import { beginsWithDay } from '../../kernel/time-zone.ts'
 import { audit as examine } from '../../payments/state/audit.ts'
 import type { Payment } from '../../payments/state/payment.ts'
-import { recordsAfter } from '../../payments/store/audit-records.ts'
+import { readMissingGuards, readPutOff, recordsAfter } from '../../payments/store/audit-records.ts'
 import { listAuditScopes } from '../../payments/store/provider-audit.ts'
 import { auditRollups } from '../../payments/upkeep/audit-rollups.ts'
 import { rebuildRollups } from '../../payments/upkeep/fold-rollups.ts'
@@ -45,10 +45,14 @@ export const audit: Command = {
   run: (options) => (options.on('provider') ? auditProviders(options) : auditRecords(options)),
 }
 
+/** Of more findings only the number is told, so that memory stays bounded. */
+const MAX_FINDINGS = 10_000
+const MAX_PUT_OFF = 100
+
 async function auditRecords(options: Options): Promise<void> {
   const findings: { payment: PaymentId; reference: string; finding: string }[] = []
-  let payments = 0
-  const { rollups, differences } = await withDatabase(async ({ database, clock }) => {
+  let [payments, found] = [0, 0]
+  const { rollups, differences, putOff, guards } = await withDatabase(async ({ database, clock }) => {
     if (options.on('rebuild-rollups')) await rebuildRollups({ database, clock })
     let last: Payment | undefined
     for (;;) {
@@ -56,26 +60,40 @@ async function auditRecords(options: Options): Promise<void> {
       for (const records of page) {
         last = records.state.payment
         const { id, reference } = last
-        for (const finding of examine(records)) findings.push({ payment: id, reference, finding })
+        const own = examine(records, clock.now())
+        found += own.length
+        if (findings.length < MAX_FINDINGS)
+          findings.push(...own.map((finding) => ({ payment: id, reference, finding })))
       }
       payments += page.length
-      if (page.length < PAGE) return auditRollups(database)
+      if (page.length === PAGE) continue
+      const putOff = await readPutOff(database, MAX_PUT_OFF)
+      return { ...(await auditRollups(database)), putOff, guards: await readMissingGuards(database) }
     }
   })
   const lines = [
     ...findings.map(({ payment, reference, finding }) => `${payment} (${reference}): ${finding}`),
-    ...differences.map(({ rollup, finding }) => `rollup ${rollup}: ${finding}`),
+    ...(found > findings.length ? [`${found - findings.length} more findings about payments are not shown`] : []),
+    ...putOff.map(({ what, until }) => `${what} waits until ${until}: set its time to now()`),
+    ...guards.map(
+      (name) =>
+        `${name} is missing or switched off, so history can be changed or money counted twice: restore it from migrations/`,
+    ),
+    ...differences.map(
+      ({ rollup, finding }) => `rollup ${rollup}: ${finding}: run \`manilla audit --rebuild-rollups\``,
+    ),
   ]
-  const summary = lines.length === 0 ? 'no differences.' : `${lines.length} findings.`
+  const count = found + putOff.length + guards.length + differences.length
+  const summary = count === 0 ? 'no differences.' : `${count} findings.`
   print(
     options.json,
-    { payments, findings, rollups, rollupDifferences: differences },
+    { payments, found, findings, putOff, guards, rollups, rollupDifferences: differences },
     [
       ...lines,
       `${payments} ${payments === 1 ? 'payment' : 'payments'} and ${rollups} rollups audited: ${summary}`,
     ].join('\n'),
   )
-  if (lines.length > 0) process.exitCode = 1
+  if (count > 0) process.exitCode = 1
 }
 
 async function auditProviders(options: Options): Promise<void> {

@@ -100,7 +100,7 @@ function applyReport(
   const attempt = attemptIn(before, report.attemptId)
   const returned = refundsOfEarlyReversals(decision, attempt, report.now)
   const refunds = [...before.refunds, ...returned]
-  writeDecision(tx, deps, before, decision, { cause, refunds })
+  writeDecision(tx, deps, before, decision, { cause, refunds, receipts: report.newReceipts })
   for (const receipt of report.newReceipts) writeReceipt(tx, attempt, receipt, decision.counted)
   for (const refund of returned) insertRefund(tx, attempt, refund)
   return { decision, after: { ...before, ...decision.state, refunds } }

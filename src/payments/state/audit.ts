@@ -1,75 +1,87 @@
-import type { EventType } from '../../events/event.ts'
 import type { AttemptStatus } from './attempt.ts'
+import { auditMoney } from './audit-money.ts'
+import { auditSchedules } from './audit-schedules.ts'
+import { COMPARE, compareWith, type Records, SET_BACK } from './audited-records.ts'
 import type { Payment } from './payment.ts'
-import type { PaymentState } from './payment-state.ts'
 
-/** All records of a payment, from which the audit derives its state again. */
-export interface Records {
-  state: PaymentState
-  events: { type: EventType; sequence: number; attemptReference: string | null; dispute?: string | null }[]
-  receipts: { attemptId: string; amount: number; currency: string; counted: boolean }[]
-  refunds: { id: string; attemptId: string; counted: boolean; kind: string; status: string; amount: number }[]
-  disputes: { id: string; attemptId: string; status: string; refundId: string | null }[]
+export type { Records } from './audited-records.ts'
+
+/**
+ * Compares the stored state of a payment with the state derived from its events, receipts, refunds and disputes.
+ * Returns the differences, each with what to do.
+ */
+export function audit(records: Records, now = new Date()): string[] {
+  return [
+    ...auditHistory(records),
+    ...auditMoney(records),
+    ...auditDisputes(records),
+    ...auditSchedules(records, latest(now, records)),
+  ]
 }
 
-/** Compares the stored state with the state derived from events, receipts and refunds. Returns the differences. */
-export function audit(records: Records): string[] {
-  const { state, events, receipts, refunds } = records
-  const { payment, attempts } = state
-  const found: string[] = []
-  const compare = (what: string, is: unknown, derived: unknown) => {
-    if (is !== derived) found.push(`${what} is ${String(is)}, its records say ${String(derived)}`)
-  }
+/** A simulated clock may be ahead of ours. */
+function latest(now: Date, { events }: Records): Date {
+  return new Date(Math.max(now.getTime(), ...events.map(({ at }) => at.getTime())))
+}
 
+function auditHistory({ state: { payment, attempts }, events }: Records): string[] {
+  const found: string[] = []
+  const compare = compareWith(found, SET_BACK)
   compare('sequence', payment.sequence, events.length)
   if (events.some(({ sequence }, index) => sequence !== index + 1))
-    found.push('the events have a gap in their sequence')
+    found.push('the events have a gap in their sequence: restore the missing ones from a backup')
+  const strange = events.find(({ merchantId, mode }) => merchantId !== payment.merchantId || mode !== payment.mode)
+  if (strange)
+    found.push(
+      `it is of ${payment.merchantId} ${payment.mode}, its events are of ${strange.merchantId} ${strange.mode}: ${SET_BACK}`,
+    )
 
   const derived = deriveStatus(events)
   compare('status', payment.status, derived.status)
   compare('late', payment.late, derived.late)
   compare('completedAt is set', payment.completedAt !== null, payment.status !== 'pending')
   const successes = events.filter(({ type }) => type === 'payment.successful').length
-  if (successes > 1) found.push(`it succeeded ${successes} times`)
+  if (successes > 1) found.push(`it succeeded ${successes} times: ${COMPARE}`)
   const winners = attempts.filter(({ status }) => status === 'successful').length
   compare('the number of successful attempts', winners, payment.status === 'successful' ? 1 : 0)
-
-  for (const attempt of attempts) {
-    const own = events.filter(({ attemptReference, type }) => attemptReference === attempt.reference && STATUS_OF[type])
-    compare(`the status of attempt ${attempt.reference}`, attempt.status, STATUS_OF[own.at(-1)?.type ?? ''])
-    const arrived = sum(
-      receipts.filter((receipt) => receipt.attemptId === attempt.id && receipt.currency === attempt.currency),
-    )
-    compare(`amountReceived of attempt ${attempt.reference}`, attempt.amountReceived, arrived)
-    const back = refunds.filter(({ attemptId, status }) => attemptId === attempt.id && status !== 'failed')
-    compare(`amountReturned of attempt ${attempt.reference}`, attempt.amountReturned, sum(back))
-    const gone = back.filter(({ counted, status }) => counted && status === 'successful')
-    compare(`amountRefunded of attempt ${attempt.reference}`, attempt.amountRefunded, sum(gone))
+  for (const { reference, status, resolvedAt } of attempts) {
+    const own = events.filter(({ attemptReference, type }) => attemptReference === reference && STATUS_OF[type])
+    compare(`the status of attempt ${reference}`, status, STATUS_OF[own.at(-1)?.type ?? ''])
+    if (status !== 'pending' && status !== 'processing' && resolvedAt === null)
+      found.push(`attempt ${reference} is ${status} and has no resolved_at: ${SET_BACK}`)
   }
-  compare('amountPaid', payment.amountPaid, sum(receipts.filter(({ counted }) => counted)))
-  const back = refunds.filter(({ counted, status }) => counted && status === 'successful')
-  compare('amountRefunded', payment.amountRefunded, sum(back))
-  return [...found, ...auditDisputes(records)]
+  return found
 }
 
 /** A dispute's status must match its events, and exactly one refund must count the money of a lost one. */
 function auditDisputes({ state, events, refunds, disputes }: Records): string[] {
   const found: string[] = []
-  for (const { id, attemptId, status, refundId } of disputes) {
-    const told = events.filter(({ type, dispute }) => dispute === id && type in DISPUTE_STATUS_OF).at(-1)
-    const derived = DISPUTE_STATUS_OF[told?.type ?? '']
-    if (status !== derived) found.push(`the status of dispute ${id} is ${status}, its records say ${derived}`)
+  const compare = compareWith(found, SET_BACK)
+  for (const { id, attemptId, status, amount, currency, refundId } of disputes) {
+    const told = events.filter(({ dispute }) => dispute?.id === id)
+    const last = told.at(-1)?.dispute
+    compare(
+      `the status of dispute ${id}`,
+      status,
+      DISPUTE_STATUS_OF[told.findLast(({ type }) => type in DISPUTE_STATUS_OF)?.type ?? ''],
+    )
+    if (last) compare(`the amount of dispute ${id}`, `${amount} ${currency}`, `${last.amount} ${last.currency}`)
     const counting = refunds.find((refund) => refund.id === refundId && refund.status === 'successful')
     const isReviewed = state.attempts.some(
       (attempt) => attempt.id === attemptId && (attempt.needsReview ?? attempt.reviewed) !== null,
     )
     if (status === 'lost' && !counting && !isReviewed)
-      found.push(`the money of lost dispute ${id} is counted by no refund`)
+      found.push(`the money of lost dispute ${id} is counted by no refund: ${COMPARE}`)
     if (status === 'won' && counting?.kind === 'chargeback')
-      found.push(`dispute ${id} is won, and still counted as lost`)
+      found.push(`dispute ${id} is won, and still counted as lost: ${COMPARE}`)
     if (refundId !== null && disputes.some((other) => other.id !== id && other.refundId === refundId))
-      found.push(`the refund of dispute ${id} counts for another dispute too`)
+      found.push(`the refund of dispute ${id} counts for another dispute too: ${COMPARE}`)
   }
+  const missing = new Set(
+    events.flatMap(({ dispute }) => dispute?.id ?? []).filter((id) => !disputes.some((each) => each.id === id)),
+  )
+  for (const id of missing)
+    found.push(`dispute ${id} is in the events and not on record: restore its row from a backup`)
   return found
 }
 
@@ -97,8 +109,4 @@ function deriveStatus(events: Records['events']): Pick<Payment, 'status' | 'late
     if (type === 'payment.successful') derived = { status: 'successful', late: derived.status !== 'pending' }
   }
   return derived
-}
-
-function sum(rows: { amount: number }[]): number {
-  return rows.reduce((total, { amount }) => total + amount, 0)
 }

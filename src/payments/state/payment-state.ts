@@ -65,7 +65,13 @@ export function addAttempt(state: PaymentState, attempt: Attempt): Decision {
   assert.equal(attempt.status, 'processing')
   assert.equal(attempt.number, state.attempts.length + 1)
   const attempts = [...state.attempts, withNextCheck(attempt, attempt, attempt.createdAt)]
-  return decide({ ...state, attempts }, [{ type: 'attempt.started', attemptId: attempt.id }])
+  return decide({ ...state, attempts }, [attemptStarted(state, attempt)])
+}
+
+/** Events are append-only, so the audit compares the amounts of payment and attempt with these. */
+export function attemptStarted({ payment: { amount, currency } }: PaymentState, attempt: Attempt): Change {
+  const price = { amount, currency, amountCharged: attempt.amountCharged, fee: attempt.fee }
+  return { type: 'attempt.started', attemptId: attempt.id, data: { price } }
 }
 
 /** Throws the Problem that prevents another attempt. */

@@ -27,7 +27,7 @@ import {
   refundsByPeople,
   splitReversal,
 } from '../state/open-money.ts'
-import { attemptIn, decide, type PaymentState } from '../state/payment-state.ts'
+import { attemptIn, attemptStarted, decide, type PaymentState } from '../state/payment-state.ts'
 import { assertAccountFits, assertMayRefund, newRefund, type Refund, refundSubject } from '../state/refund.ts'
 import { reversedAmount } from '../state/reversed-money.ts'
 import { findAttempt } from '../store/attempts.ts'
@@ -219,7 +219,7 @@ function addAttemptFor(
   const channel = capabilities.channels.includes('virtual-bank-account') ? 'virtual-bank-account' : 'card'
   const attempt = newAttempt(before, { capabilities, channel, keysVersion, chargedAtOnce: false }, deps.clock.now())
   const attempts = [...before.attempts, attempt]
-  const decision = decide({ ...before, attempts }, [{ type: 'attempt.started', attemptId: attempt.id }])
+  const decision = decide({ ...before, attempts }, [attemptStarted(before, attempt)])
   writeDecision(tx, deps, before, decision, { cause: 'match' })
   return { attempt, before: { ...before, ...decision.state } }
 }
