@@ -1,4 +1,4 @@
-import type { ListedDispute, ListedRefund, ProviderClient, ReversalsAnswer } from '../../providers/provider.ts'
+import type { ListedDispute, ListedRefund, ProviderClient, Receipt, ReversalsAnswer } from '../../providers/provider.ts'
 import { callProvider } from '../call-provider.ts'
 import { changePayment } from '../change-payment.ts'
 import type { PaymentDeps } from '../deps.ts'
@@ -7,6 +7,7 @@ import { type Dispute, disputeChange, withListed } from '../state/dispute.ts'
 import { chargebackId, matchLoss, matchRefund, whyExceeded } from '../state/match-reversals.ts'
 import { attemptIn } from '../state/payment-state.ts'
 import type { Refund } from '../state/refund.ts'
+import { unlistedReversal } from '../state/unlisted-reversal.ts'
 import { disputesOf } from '../store/disputes.ts'
 import { allTransactionsOf } from '../store/receipts.ts'
 import { refundsOfOthers } from '../store/refunds.ts'
@@ -40,8 +41,14 @@ type Reversals = Extract<ReversalsAnswer, { kind: 'reversals' }>
 /**
  * Reconciliation of one attempt: lists the provider's refunds and disputes and records the missing ones. The provider
  * is called outside a transaction; the differences are written in one transaction, under the payment's lock.
+ * `receipts`: of a check right before, which says how much went back of each. A reversal without a refund object is in
+ * no list, and is booked by that.
  */
-export async function reconcileAttempt(deps: PaymentDeps, attempt: Attempt): Promise<Reconciled> {
+export async function reconcileAttempt(
+  deps: PaymentDeps,
+  attempt: Attempt,
+  receipts: Receipt[] = [],
+): Promise<Reconciled> {
   const transactionIds = await allTransactionsOf(deps.database, attempt.id)
   const list = async (provider: ProviderClient) =>
     (await provider.listReversals?.(handleOf(attempt), transactionIds)) ?? ({ kind: 'unsupported' } as const)
@@ -63,8 +70,21 @@ export async function reconcileAttempt(deps: PaymentDeps, attempt: Attempt): Pro
       // Two transfers of one order can be matched with two payments: the provider lists all refunds of that order for
       // both.
       const refunds = answer.refunds.filter((refund) => isKnown(work, refund) || !ofOthers.has(refund.refundId))
-      return recordDifferences(work, { ...answer, refunds })
+      const reconciled = recordDifferences(work, { ...answer, refunds })
+      const isSettled = reconciled.kind === 'reconciled' && reconciled.changes === 0 && reconciled.waits === null
+      const unlisted = isSettled ? unlistedReversal(work, state.receipts, receipts, refunds) : 0
+      if (unlisted === 0) return reconciled
+      recordRefund(work, unlisted, null)
+      return { ...reconciled, changes: 1 }
     },
+  })
+}
+
+/** A difference that stays after the provider was asked: a person decides. */
+export function reviewAttempt(deps: PaymentDeps, attempt: Attempt, why: string): Promise<void> {
+  return changePayment(deps, attempt.paymentId, {
+    decide: (state, _, tx) =>
+      markForReview({ tx, deps, state, attempt: attemptIn(state, attempt.id), refunds: [], disputes: [] }, why),
   })
 }
 

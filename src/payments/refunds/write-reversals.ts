@@ -44,11 +44,11 @@ function keepRefund(work: Reconciliation, refund: Refund): void {
 /** Writes a refund that was made at the provider. The caller records its events. */
 function addRefund(
   work: Reconciliation,
-  wanted: { amount: number; kind: RefundKind; providerRefundId: string; reason: string },
+  wanted: { amount: number; kind: RefundKind; providerRefundId: string | null; reason: string },
 ): { refund: Refund; after: PaymentState } {
   const { tx, deps, state, attempt } = work
   const counted = isOfPayment(work, wanted.amount)
-  const all = { ...wanted, attemptId: attempt.id, counted, transactionIds: [] }
+  const all = { ...wanted, attemptId: attempt.id, counted, transactionIds: [], isDone: true as const }
   const refund = newRefund(state.payment, all, deps.clock.now())
   insertRefund(tx, state.payment, refund)
   keepRefund(work, refund)
@@ -65,7 +65,8 @@ function isOfPayment({ state: { payment }, attempt, refunds }: Reconciliation, a
   return amount <= payment.amountPaid - payment.amountRefunded - promised
 }
 
-export function recordRefund(work: Reconciliation, amount: number, providerRefundId: string): void {
+/** `providerRefundId` is null for money that the provider has given back without a refund of its own. */
+export function recordRefund(work: Reconciliation, amount: number, providerRefundId: string | null): void {
   const reason = 'Made on the provider’s side.'
   const { refund, after } = addRefund(work, { amount, kind: 'provider', providerRefundId, reason })
   write(work, after, [refundChange(refund)])

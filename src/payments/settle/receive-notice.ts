@@ -20,7 +20,7 @@ import { findStateByOrder } from '../store/payment-states.ts'
 import { isOrderOfAnother } from '../store/provider-audit.ts'
 import { insertUnmatched, readRecordedMoney } from '../store/receipts.ts'
 import { type NoticeKeys, type NoticeKeysCache, noticeKeysCache } from './read-notice-keys.ts'
-import { checkAttempt, noticeResult, settleAttempt, statusOf } from './settle-attempt.ts'
+import { askOrder, checkAttempt, noticeResult, settleAttempt, statusOf } from './settle-attempt.ts'
 
 export type Received =
   /** Stored: answer 2xx, then process it. */
@@ -198,8 +198,8 @@ export async function processNotice(unreserved: PaymentDeps, notice: Notice): Pr
  * notice later.
  */
 async function reconcileForNotice(deps: PaymentDeps, attempt: Attempt): Promise<Reconciled> {
-  await checkAttempt(deps, attempt, { source: 'notice' })
-  const reconciled = await reconcileAttempt(deps, attempt)
+  const { outcome } = await askOrder(deps, attempt, { source: 'notice' })
+  const reconciled = await reconcileAttempt(deps, attempt, outcome && 'receipts' in outcome ? outcome.receipts : [])
   if (reconciled.kind === 'unanswered') throw new Error(`the provider did not list its refunds: ${reconciled.because}`)
   if (reconciled.kind === 'reconciled' && reconciled.waits !== null)
     throw new Error(`a listed refund or dispute cannot be matched yet: ${reconciled.waits}`)

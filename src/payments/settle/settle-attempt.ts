@@ -187,12 +187,22 @@ type Why = Pick<Signal, 'source' | 'noticeSays' | 'noticeReceipts' | 'noticeId'>
 
 /** Asks the provider for the outcome and applies it. */
 export async function checkAttempt(deps: PaymentDeps, attempt: Attempt, why: Why): Promise<PaymentState> {
+  return (await askOrder(deps, attempt, why)).state
+}
+
+/** The same, with the outcome. Null: the provider was never asked for this order, so there is nothing to ask about. */
+export async function askOrder(
+  deps: PaymentDeps,
+  attempt: Attempt,
+  why: Why,
+): Promise<{ state: PaymentState; outcome: Outcome | null }> {
   // A signed notice about such an attempt proves that its provider was called: before the database was restored.
-  if (isUnasked(attempt) && why.source !== 'notice') return readState(deps, attempt)
+  if (isUnasked(attempt) && why.source !== 'notice') return { state: await readState(deps, attempt), outcome: null }
   const { answer: outcome, record: call } = await askProvider(deps, attempt, 'check', (client) =>
     client.check(handleOf(attempt)),
   )
-  return settleAttempt(deps, attempt, { ...why, outcome, call, whenAsked: statusOf(attempt) })
+  const state = await settleAttempt(deps, attempt, { ...why, outcome, call, whenAsked: statusOf(attempt) })
+  return { state, outcome }
 }
 
 /** To detect a change in the meantime. */

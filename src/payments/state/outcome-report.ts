@@ -5,9 +5,10 @@ import type { NewReceipt } from './new-receipt.ts'
 
 /**
  * How an outcome reached us: the answer to the start, a notice, the customer's return to the page, a scheduled check,
- * or a person who matched unmatched money with the payment. Shown in timelines.
+ * an entry in the provider's lists that differs from our records, or a person who matched unmatched money with the
+ * payment. Shown in timelines.
  */
-export type Source = 'start' | 'notice' | 'return' | 'check' | 'match'
+export type Source = 'start' | 'notice' | 'return' | 'check' | 'reconciliation' | 'match'
 
 export interface OutcomeReport {
   attemptId: AttemptId

@@ -47,8 +47,8 @@ export type RefundKind = 'merchant' | 'surplus' | 'provider' | 'chargeback'
 export interface WantedRefund
   extends Pick<Refund, 'attemptId' | 'amount' | 'kind' | 'counted' | 'reason' | 'transactionIds'> {
   /** Set for a refund that was made at the provider. It is complete. */
-  providerRefundId?: string
-  /** Made at the provider before we first saw the transaction, with an unknown refund id. */
+  providerRefundId?: string | null
+  /** Made at the provider, perhaps with an unknown refund id. */
   isDone?: true
 }
 

@@ -1,0 +1,47 @@
+import type { ListedRefund, Receipt } from '../../providers/provider.ts'
+import { matchRefund, type OnRecord } from './match-reversals.ts'
+import { totalsOf } from './reversed-money.ts'
+
+/** What is on record of an attempt's money. */
+interface OnRecordReceipt {
+  attemptId: string
+  transactionId: string
+  isMatched: boolean
+}
+
+/**
+ * What the provider has given back of an attempt beyond our records, when no list of its names it: a reversal by the
+ * bank, for example. Called after the lists changed nothing.
+ *
+ * Money is never counted twice:
+ * - `amountReturned` has refunds of ours that are pending, reversals at first sight, surplus and lost disputes.
+ * - A refund that the provider lists as pending, and that is not on record, is recorded when it is successful.
+ * - Where the provider names one sum for an order, a transaction of the order that is not of this attempt makes the
+ *   attempt's share unknown. So does money that a person matched: it is of another order.
+ * - A refund in the list that does not fit is reviewed by a person first.
+ * - A refund or a lost dispute that is listed later adopts the row, see `covering`.
+ */
+export function unlistedReversal(
+  onRecord: OnRecord,
+  recorded: OnRecordReceipt[],
+  answered: Receipt[],
+  refunds: ListedRefund[],
+): number {
+  const { attempt } = onRecord
+  const own = recorded.filter(({ attemptId }) => attemptId === attempt.id)
+  const names = new Set(own.map(({ transactionId }) => transactionId))
+  const isOfOthers = answered.some(
+    ({ returnedIsOfOrder, transactionId }) => returnedIsOfOrder && !names.has(transactionId),
+  )
+  if (isOfOthers || own.some(({ isMatched }) => isMatched)) return 0
+  const matches = refunds.map((refund) => ({ refund, match: matchRefund(onRecord, refund, false) }))
+  if (matches.some(({ match }) => match.kind === 'unfit' || match.kind === 'waits')) return 0
+  const pending = matches.filter(({ refund, match }) => refund.status === 'pending' && match.kind === 'nothing')
+  const announced = pending.reduce((sum, { refund }) => sum + refund.amount.amount, 0)
+  const ofAttempt = answered.filter(
+    ({ transactionId, amount }) => names.has(transactionId) && amount.currency === attempt.currency,
+  )
+  const { returned } = totalsOf(ofAttempt)
+  const left = attempt.amountReceived - attempt.amountReturned
+  return Math.max(0, Math.min(returned - announced - attempt.amountReturned, left))
+}
