@@ -294,7 +294,7 @@ test('a payment that needs a review is marked as reviewed, with a note, once', a
   const path = `${base}/payments/${payment.id}`
   assert.equal((await owner.call('POST', `${path}/review`, { note: 'nothing to do' })).status, 409)
   await database.rows(sql`
-    update attempts set needs_review = 'outcome_unknown: why' where payment_id = ${uuidOf(payment.id as PaymentId)}`)
+    update attempts set needs_review = 'unanswered: why' where payment_id = ${uuidOf(payment.id as PaymentId)}`)
   const both = await Promise.all(
     [owner, support].map((each) => each.call('POST', `${path}/review`, { note: 'Asked the bank: nothing was paid.' })),
   )

@@ -123,7 +123,7 @@ test('B8: a valid notice says paid, the provider itself says not: no success, as
   await checkDueAttempts(between.parts, 100)
   const [attempt] = (await shop.payment(payment.id)).attempts
   assert.deepEqual([attempt.status, attempt.resolvedAt], ['processing', null], 'nobody guessed')
-  assert.match(attempt.needsReview, /^outcome_unknown: /)
+  assert.match(attempt.needsReview, /^unanswered: /)
   assert.deepEqual((await recordsOf(database, payment)).eventTypes.slice(2), [
     'attempt.processing',
     'attempt.needs_review',

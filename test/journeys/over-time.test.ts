@@ -60,7 +60,7 @@ test('an answer that contradicts the money on record changes nothing: a person i
 test('an order with money on record that the provider does not know any more needs a review', async (t) => {
   const between = await startBetween(t, service)
   const { payment } = await paidByCard(between)
-  between.upstream.garble = () => ({ status: 404, text: JSON.stringify({ code: 'not_found' }) })
+  between.upstream.garble = () => ({ status: 404, text: JSON.stringify({ type: 'urn:manilla:problem:not_found', code: 'not_found', detail: 'No such payment.' }) })
   await check(between, payment)
   const { status, attempts } = await between.shop.payment(payment.id)
   assert.deepEqual([status, attempts[0].amountReceived], ['successful', AMOUNT])

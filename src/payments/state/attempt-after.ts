@@ -24,8 +24,11 @@ export function attemptAfter(
     case 'unknown':
       // A scheduled check without an answer does not block a customer who has not paid yet.
       return status === 'pending' && source !== 'check' ? toProcessing(attempt, now) : attempt
-    case 'processing':
-      return status === 'processing' ? seen : toProcessing(seen, now)
+    case 'processing': {
+      // A restart at each check would keep an ended attempt at the first step of its schedule.
+      const isOpenAgain = status === 'pending' || status === 'failed'
+      return isOpenAgain || source !== 'check' ? toProcessing(seen, now) : seen
+    }
     case 'pending': {
       if (status !== 'processing' || attempt.noticeSaidPaid || isChargeInProgress(attempt, now)) return seen
       const waiting = waitingStatus(state)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   after,
+  declined,
   first,
   newAttempt,
   newPaymentState,
@@ -62,13 +63,13 @@ test('an abandoned link of 24 hours is checked about 60 times, less and less oft
   assert.deepEqual(between(DAY - 1, 30 * DAY), [DAY, 2 * DAY], 'at the end of the link, and a day later')
 })
 
-test('a paid link is checked after 10 minutes and 6 hours, unless the provider takes no second payment by it', () => {
+test('a paid link is checked after 10 minutes, 6 hours and at its end, unless the provider takes no second payment by it', () => {
   const money = paid(receipt(PRICE))
   const { times } = checksOf(signal(openLink(), 'notice', MINUTE, money), money)
-  assert.deepEqual(times, [11 * MINUTE, 6 * HOUR + MINUTE])
+  assert.deepEqual(times, [11 * MINUTE, 6 * HOUR + MINUTE, DAY], 'and at its end')
   assert.deepEqual(checksOf(signal(openLink({ ...LINK, paidOnce: true }), 'notice', MINUTE, money), money).times, [])
   const matched = signal(openLink({ ...LINK, paidOnce: true }), 'match', MINUTE, money)
-  assert.equal(checksOf(matched, money).times.length, 2, 'money of another order did not pay the link')
+  assert.equal(checksOf(matched, money).times.length, 3, 'money of another order did not pay the link')
   const unpaid = checksOf(openLink({ ...LINK, paidOnce: true }), pending())
   assert.equal(unpaid.times.length, 58, 'until it is paid, the schedule is the same')
 })
@@ -128,4 +129,41 @@ test('an account number is checked while it is open and for a day after its end'
     times.slice(-5).map((time) => time - 1_800),
     [60, 600, 3_600, 21_600, 86_400],
   )
+})
+
+for (const outcome of [UNKNOWN, { kind: 'processing' } as const]) {
+  test(`an ended attempt is asked about until there is a clear answer, here with "${outcome.kind}"`, () => {
+    let state = cancel(openLink(), after(MINUTE)).state
+    const at = () => state.attempts[0]?.checks.nextAt as Date
+    const times: number[] = []
+    const reviews: number[] = []
+    const end = DAY
+    while (times.length < 200 && (times.at(-1) ?? 0) < 12 * DAY) {
+      const [now, before] = [at(), state.attempts[0] as Attempt]
+      times.push((now.getTime() - START.getTime()) / 1_000 - end)
+      const decision = settleWith(state, before, now < after(end) ? pending() : outcome, { source: 'check', now })
+      if (types(decision).includes('attempt.needs_review')) reviews.push(times.at(-1) as number)
+      state = decision.state
+    }
+    const late = times.filter((time) => time >= 0)
+    assert.deepEqual(
+      late.slice(0, 6),
+      [0, 1, 2, 4, 8, 16].map((minutes) => minutes * MINUTE),
+      'soon at first',
+    )
+    const gaps = late.slice(1).map((time, index) => time - (late[index] as number))
+    assert.ok(Math.max(...gaps) <= DAY, 'at least once a day')
+    assert.equal(reviews.length, 1, 'announced once')
+    assert.ok((reviews[0] as number) >= 7 * DAY && (reviews[0] as number) <= 8 * DAY)
+    assert.match(state.attempts[0]?.needsReview ?? '', /^unanswered: /)
+    assert.equal(state.attempts[0]?.status, 'abandoned')
+
+    const answered = settleWith(state, state.attempts[0] as Attempt, pending(), { source: 'check', now: at() }).state
+    assert.equal(answered.attempts[0]?.checks.nextAt, null, 'a clear answer ends the schedule')
+  })
+}
+
+test('a refused key is no answer', () => {
+  const ended = signal(openLink(), 'check', DAY, { ...declined(), keysRefused: true } as Outcome)
+  assert.equal(ended.attempts[0]?.answeredAt, null)
 })

@@ -1,5 +1,7 @@
 // The check schedule of an attempt: when the worker asks the provider for the outcome. Notices can be lost, so every
-// attempt is checked with increasing intervals (backoff) until its outcome is known and no more money can arrive.
+// attempt is checked with increasing intervals (backoff) until its outcome is known and no more money can arrive. It
+// ends with an answer and not with a date: without a clear answer after the instructions had ended, an attempt is
+// asked about for as long as it exists.
 import { type Attempt, type CheckSchedule, isUnasked, isUnstarted } from './attempt.ts'
 
 const SECOND = 1_000
@@ -7,7 +9,7 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** Unknown outcome: checked for a week, then marked for review. It is never guessed. */
+/** Unknown outcome: marked for review after a week, and checked once a day from then on. It is never guessed. */
 const UNKNOWN_AFTER = [
   10 * SECOND,
   30 * SECOND,
@@ -44,27 +46,56 @@ const PAID_LINK_AFTER = [10 * MINUTE, 6 * HOUR]
 const LINK_ENDED_AFTER = [0, DAY]
 /** After an account number has expired: transfers can be slow, and some customers reuse an old number. */
 const CLOSED_AFTER = [MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY]
+const UNANSWERED_FOR = 7 * DAY
 
 function steps(from: number, to: number, every: number): number[] {
   return Array.from({ length: (to - from) / every + 1 }, (_, index) => from + index * every)
 }
 
-/** The time of the next check. `exhausted`: the schedule has ended without a known outcome. */
-export function nextCheck(attempt: Attempt, now: Date): Date | 'exhausted' | null {
+/** The time of the next check; null when there is nothing left to ask. */
+export function nextCheck(attempt: Attempt, now: Date): Date | null {
   const { status, channel, checks } = attempt
   if (isUnasked(attempt)) return null
   const open = whileOpen(attempt, now)
   // The customer may pay by the link: check an unknown outcome at least as often as open instructions.
   if (status === 'processing') {
-    const due = after(checks.since, isUnstarted(attempt) ? UNSTARTED_AFTER : UNKNOWN_AFTER, now)
-    return due && open && open < due ? open : (due ?? 'exhausted')
+    const offsets = isUnstarted(attempt) ? UNSTARTED_AFTER : UNKNOWN_AFTER
+    const due = after(checks.since, offsets, now) ?? nextStep(checks.since, DAY, now)
+    return open && open < due ? open : due
   }
   // An account number accepts transfers after success, too. A card without a link is charged once.
   if (channel === 'card' && (status === 'successful' || status === 'surplus')) {
     const mayBePaidAgain = attempt.instructions?.kind === 'link' && !attempt.instructions.paidOnce
-    return mayBePaidAgain ? after(checks.since, PAID_LINK_AFTER, now) : null
+    if (!mayBePaidAgain) return null
+    const end = endOf(attempt)
+    return after(checks.since, PAID_LINK_AFTER, now) ?? (now < end ? end : unansweredNext(attempt, now))
   }
-  return open ?? afterEnd(attempt, now)
+  return open ?? earlier(afterEnd(attempt, now), unansweredNext(attempt, now))
+}
+
+/** While nothing clear was answered after the end: soon at first, and once a day at last. */
+function unansweredNext(attempt: Attempt, now: Date): Date | null {
+  const end = endOf(attempt)
+  if (isAnswered(attempt) || now < end) return null
+  const waited = now.getTime() - end.getTime()
+  return new Date(now.getTime() + Math.min(Math.max(waited, MINUTE), DAY))
+}
+
+/** The provider gave a clear answer after the instructions had ended. */
+function isAnswered(attempt: Attempt): boolean {
+  return attempt.answeredAt !== null && attempt.answeredAt >= endOf(attempt)
+}
+
+/** The attempt has waited for a clear answer for too long: a person must know. */
+function isOverdue(attempt: Attempt, now: Date): boolean {
+  if (isUnasked(attempt)) return false
+  const isProcessing = attempt.status === 'processing'
+  const from = isProcessing ? attempt.checks.since : endOf(attempt)
+  return (isProcessing || !isAnswered(attempt)) && now.getTime() - from.getTime() >= UNANSWERED_FOR
+}
+
+function earlier(one: Date | null, other: Date | null): Date | null {
+  return one && other ? new Date(Math.min(one.getTime(), other.getTime())) : (one ?? other)
 }
 
 /** Counted from the last activity: the start, a return of the customer, a notice. */
@@ -100,19 +131,14 @@ export function restartSchedule(now: Date): CheckSchedule {
   return { since: now, count: 0, missingInARow: 0, nextAt: null, lastActivityAt: null }
 }
 
-const OUTCOME_UNKNOWN = 'outcome_unknown: the provider never gave a clear answer.'
+const UNANSWERED = 'unanswered: the provider has given no clear answer for seven days. It is asked once a day.'
 
-/**
- * Sets the time of the next check. When the schedule has ended and the outcome is still unknown, the attempt needs
- * review.
- */
+/** Sets the time of the next check. An attempt that has waited for a clear answer for a week needs a review. */
 export function withNextCheck(attempt: Attempt, before: Attempt, now: Date): Attempt {
   const since = attempt.status === before.status ? attempt.checks.since : now
   const current = { ...attempt, checks: { ...attempt.checks, since } }
-  const next = nextCheck(current, now)
-  const needsReview =
-    next === 'exhausted' && !attempt.needsReview && attempt.reviewed !== OUTCOME_UNKNOWN
-      ? OUTCOME_UNKNOWN
-      : attempt.needsReview
-  return { ...current, needsReview, checks: { ...current.checks, nextAt: next instanceof Date ? next : null } }
+  const nextAt = nextCheck(current, now)
+  const isNewReason = nextAt !== null && isOverdue(current, now) && attempt.reviewed !== UNANSWERED
+  const needsReview = attempt.needsReview ?? (isNewReason ? UNANSWERED : null)
+  return { ...current, needsReview, checks: { ...current.checks, nextAt } }
 }

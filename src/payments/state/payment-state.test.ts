@@ -156,23 +156,27 @@ test('an unanswered check makes a used attempt processing, which only a known ou
   const end = settleWith(current, attempt, UNKNOWN, { source: 'check', now: after(8 * 86_400) })
   assert.deepEqual(types(end), ['attempt.needs_review'])
   assert.equal(first(end).status, 'processing', 'never failed by itself')
-  assert.equal(first(end).checks.nextAt, null)
+  const daily = (first(end).checks.nextAt?.getTime() ?? 0) - after(8 * 86_400).getTime()
+  assert.ok(daily > 0 && daily <= 86_400_000, 'it is still asked about once a day')
+  const again = settleWith(end.state, attempt, UNKNOWN, { source: 'check', now: after(9 * 86_400 + 61) })
+  assert.deepEqual(types(again), [], 'announced once')
   assert.equal(first(settleWith(end.state, attempt, paid(receipt(PRICE)))).status, 'successful')
 })
 
-test('the schedule of an unknown outcome: 10 s, 30 s, 2 m, 10 m, 1 h, 6 h, then daily for a week', () => {
+test('the schedule of an unknown outcome: 10 s, 30 s, 2 m, 10 m, 1 h, 6 h, then daily', () => {
   const state = newPaymentState()
   let current = addAttempt(state, { ...newAttempt(state, 'card', START), chargedAtOnce: true }).state
   const times: number[] = []
-  for (let next = current.attempts[0]?.checks.nextAt; next; next = current.attempts[0]?.checks.nextAt) {
+  const days = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((day) => day * 86_400)
+  while (times.length < 6 + days.length) {
+    const next = current.attempts[0]?.checks.nextAt as Date
     times.push((next.getTime() - START.getTime()) / 1_000)
     current = settleWith(current, current.attempts[0] as Attempt, UNKNOWN, { source: 'check', now: next }).state
   }
-  const days = [1, 2, 3, 4, 5, 6, 7].map((day) => day * 86_400)
   assert.deepEqual(times, [10, 30, 120, 600, 3_600, 21_600, ...days])
 })
 
-test('an unknown outcome is checked every minute while the link is open, for a week at most', () => {
+test('an unknown outcome is checked every minute while the link is open, and needs a review after a week', () => {
   const { state, attempt } = waiting()
   const lasting: PaymentState = { ...state, attempts: [{ ...attempt, instructionsExpireAt: after(30 * 86_400) }] }
   let current = settleWith(lasting, attempt, UNKNOWN, { source: 'return', now: after(60) }).state
@@ -184,7 +188,7 @@ test('an unknown outcome is checked every minute while the link is open, for a w
   }
   assert.deepEqual(times, [10, 30, 60, 120, 180])
   const end = settleWith(current, attempt, UNKNOWN, { source: 'check', now: after(8 * 86_400) })
-  assert.deepEqual([first(end).checks.nextAt, types(end)], [null, ['attempt.needs_review']])
+  assert.deepEqual(types(end), ['attempt.needs_review'])
 })
 
 test('a paid link is checked again after ten minutes and six hours, because some accept a second card', () => {

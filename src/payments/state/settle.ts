@@ -63,8 +63,16 @@ export function settle(state: PaymentState, report: OutcomeReport): Decision {
 
 const PROVES_ORDER_EXISTS: ReadonlySet<Outcome['kind']> = new Set(['paid', 'pending', 'processing', 'declined'])
 
+/** Clear answers. `processing` is none: the provider has not decided. A refused key is none either. */
+function isAnswer({ source, outcome }: OutcomeReport): boolean {
+  if (source === 'match' || source === 'start') return false
+  if (outcome.kind === 'declined') return !outcome.keysRefused
+  return outcome.kind !== 'unknown' && outcome.kind !== 'processing'
+}
+
 /** Updates what any signal proves: the time of the last activity, and that the provider knows the order. */
-function withSignal(attempt: Attempt, { source, outcome, noticeSays, now }: OutcomeReport): Attempt {
+function withSignal(attempt: Attempt, report: OutcomeReport): Attempt {
+  const { source, outcome, noticeSays, now } = report
   const { checks } = attempt
   const isActivity = source === 'return' || source === 'notice'
   return {
@@ -72,6 +80,7 @@ function withSignal(attempt: Attempt, { source, outcome, noticeSays, now }: Outc
     knownToProvider: attempt.knownToProvider || PROVES_ORDER_EXISTS.has(outcome.kind) || noticeSays !== undefined,
     // Matched money can be of another order: then this link was not paid, and the provider still takes a payment by it.
     instructions: source === 'match' ? payableAgain(attempt.instructions) : attempt.instructions,
+    answeredAt: isAnswer(report) ? now : attempt.answeredAt,
     checks: {
       ...checks,
       count: checks.count + (source === 'check' ? 1 : 0),

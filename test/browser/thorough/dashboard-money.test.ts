@@ -60,7 +60,7 @@ await eventually(
 )
 const reviewed = await shop.payment('ORDER-2002')
 await database.rows(sql`
-  update attempts set needs_review = 'outcome_unknown: the provider never gave a clear answer.'
+  update attempts set needs_review = 'unanswered: the provider never gave a clear answer.'
    where payment_id = ${uuidOf(reviewed.id as PaymentId)}`)
 
 const open = (path: string, look?: Look) =>
