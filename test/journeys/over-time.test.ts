@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import type { PaymentId } from '../../src/kernel/ids.ts'
+import { after, test } from 'node:test'
+import { sql } from '../../src/database/sql.ts'
+import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import { checkDueAttempts } from '../../src/payments/settle/check-attempts.ts'
 import { makeChecksDue } from '../../src/payments/store/attempts.ts'
+import { startFakeFlutterwave } from '../fakes/flutterwave/fake.ts'
 import { type Between, startBetween } from '../support/between.ts'
-import { startPaying } from '../support/paying.ts'
+import { eventually, startPaying } from '../support/paying.ts'
 import { assertAudited, type Json, paidTransaction, recordAt, recordsOf } from '../support/payment-records.ts'
 import { AMOUNT, charge, isPaid, start } from '../support/sandbox-payments.ts'
 
@@ -60,7 +62,10 @@ test('an answer that contradicts the money on record changes nothing: a person i
 test('an order with money on record that the provider does not know any more needs a review', async (t) => {
   const between = await startBetween(t, service)
   const { payment } = await paidByCard(between)
-  between.upstream.garble = () => ({ status: 404, text: JSON.stringify({ type: 'urn:manilla:problem:not_found', code: 'not_found', detail: 'No such payment.' }) })
+  between.upstream.garble = () => ({
+    status: 404,
+    text: JSON.stringify({ type: 'urn:manilla:problem:not_found', code: 'not_found', detail: 'No such payment.' }),
+  })
   await check(between, payment)
   const { status, attempts } = await between.shop.payment(payment.id)
   assert.deepEqual([status, attempts[0].amountReceived], ['successful', AMOUNT])
@@ -83,4 +88,32 @@ test('one link that is charged twice before the first check is paid once, and th
   assert.deepEqual(eventTypes.slice(2), ['attempt.successful', 'payment.successful', 'payment.surplus'])
   assert.deepEqual(refunds, [{ amount: AMOUNT, kind: 'surplus', status: 'pending' }])
   await assertAudited(database, payment)
+})
+
+test('after new keys were set, attempts that wait for an answer are asked about soon', async () => {
+  const flutterwave = await startFakeFlutterwave({ after })
+  const shop = await service.addShop()
+  const integration = { settings: flutterwave.settings, baseURL: flutterwave.upstream.url }
+  const path = '/payments/v1/integrations/flutterwave'
+  await shop.call('PUT', path, integration)
+  for (const reference of ['keys-ended', 'keys-open']) {
+    await eventually(
+      () => shop.initialize({ provider: 'flutterwave', reference }),
+      ({ status }) => status === 200,
+    )
+  }
+  const [ended, open] = [await shop.payment('keys-ended'), await shop.payment('keys-open')]
+  const id = uuidOf(ended.id as PaymentId)
+  await database.rows(sql`
+    update attempts set instructions_expire_at = now() - interval '60 hours' where payment_id = ${id}`)
+  await database.rows(sql`
+    update attempts set next_check_at = now() + interval '20 hours' where merchant_id = ${shop.merchantUuid}`)
+  await shop.call('PUT', path, { settings: { ...flutterwave.settings, secretHash: 'another-secret-hash' } })
+  const soon = async (payment: Json) => {
+    const row = await database.row<{ soon: boolean }>(sql`
+      select next_check_at < now() + interval '2 minutes' as soon from attempts
+       where payment_id = ${uuidOf(payment.id as PaymentId)}`)
+    return row?.soon
+  }
+  assert.deepEqual([await soon(ended), await soon(open)], [true, false])
 })

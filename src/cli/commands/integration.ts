@@ -16,6 +16,7 @@ import { Problem } from '../../kernel/problem.ts'
 import type { Owner } from '../../kernel/scope.ts'
 import type { SecretBox } from '../../kernel/secret-box.ts'
 import { linksOn } from '../../payments/links.ts'
+import { checkAfterNewKeys } from '../../payments/settle/check-attempts.ts'
 import type { Provider } from '../../providers/provider.ts'
 import { type Command, type Options, UsageError } from '../command.ts'
 import { print, table } from '../print.ts'
@@ -78,6 +79,7 @@ export function integrationCommands(providers: readonly Provider[]): Command[] {
           { ...deps, allowPrivate },
           { actor: actor(), owner: scope, provider, changes },
         ).catch(toUsageError)
+        if (setsKeys(provider, changes)) await checkAfterNewKeys(deps.database, scope, provider.capabilities.name)
         const clients = setsKeys(provider, changes) ? await openProviders(config, deps, providers) : undefined
         const { name } = provider.capabilities
         return {

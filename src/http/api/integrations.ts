@@ -20,6 +20,7 @@ import { Problem } from '../../kernel/problem.ts'
 import type { SecretBox } from '../../kernel/secret-box.ts'
 import type { Caller } from '../../merchants/merchant.ts'
 import type { Links } from '../../payments/links.ts'
+import { checkAfterNewKeys } from '../../payments/settle/check-attempts.ts'
 import type { Provider, Providers } from '../../providers/provider.ts'
 import {
   IntegrationAnswer,
@@ -134,6 +135,7 @@ export function integrationRoutes(app: App, deps: Deps): void {
         found,
       })
       deps.integrationCache.invalidate(caller.merchantId)
+      if (setsKeys(wanted, changes)) await checkAfterNewKeys(deps.database, caller, record.provider)
       const warning = setsKeys(wanted, changes) ? await warnOfKeys(deps, caller, record.provider) : null
       return { ...view(record, caller), warning }
     },

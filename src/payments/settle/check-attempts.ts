@@ -1,3 +1,6 @@
+import type { Database } from '../../database/database.ts'
+import type { Owner } from '../../kernel/scope.ts'
+import { findMerchant } from '../../merchants/merchant-store.ts'
 import {
   type CallLimits,
   type ClaimedWork,
@@ -8,7 +11,7 @@ import {
 } from '../../outbound/call-limits.ts'
 import type { PaymentDeps } from '../deps.ts'
 import type { Attempt } from '../state/attempt.ts'
-import { claimDueChecks, postponeChecks, releaseCheck } from '../store/attempts.ts'
+import { askUnansweredSoon, claimDueChecks, postponeChecks, releaseCheck } from '../store/attempts.ts'
 import { checkAttempt } from './settle-attempt.ts'
 
 /** Checks attempts that are due by their check schedule, because notices can be lost. Returns how many. */
@@ -27,6 +30,12 @@ export async function startDueChecks(deps: PaymentDeps, limit: number, limits: C
     work: (attempt) => check(deps, attempt),
     postpone: (late) => postponeChecks(deps.database, late, now),
   })
+}
+
+/** After the merchant set other keys of a provider, which may have refused the old ones. */
+export async function checkAfterNewKeys(database: Database, owner: Owner, provider: string): Promise<void> {
+  const merchant = await findMerchant(database, owner.merchantId)
+  if (merchant) await askUnansweredSoon(database, { ...owner, place: merchant.place }, provider)
 }
 
 /**

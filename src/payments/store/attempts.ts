@@ -6,6 +6,7 @@ import { type AttemptId, idOf, type PaymentId, placeOf, uuidOf } from '../../ker
 import type { Mode } from '../../kernel/mode.ts'
 import type { Currency } from '../../kernel/money.ts'
 import { ALL_PLACES, groupByPlace, type Place, rowsOfEachPlace } from '../../kernel/place.ts'
+import type { Scope } from '../../kernel/scope.ts'
 import { dueTimes, type Postponed } from '../../outbound/call-limits.ts'
 import type { Failure } from '../../providers/provider.ts'
 import type { Attempt, AttemptStatus, Instructions } from '../state/attempt.ts'
@@ -200,6 +201,24 @@ export async function makeChecksDue(db: Queries, id: PaymentId): Promise<number>
     update attempts set next_check_at = ${now}::timestamptz, check_leased_until = '-infinity'
      where place = ${placeOf(id)} and payment_id = ${uuidOf(id)} and not ${UNASKED} returning id`)
   return rows.length
+}
+
+/**
+ * The merchant set other keys: attempts that wait for a clear answer are asked about in a minute, when every process has
+ * read the keys.
+ */
+export async function askUnansweredSoon(
+  db: Queries,
+  { place, merchantId, mode }: Scope,
+  provider: string,
+): Promise<void> {
+  const now = await readTime(db)
+  await db.rows(sql`
+    update attempts set next_check_at = ${now}::timestamptz + interval '1 minute'
+     where place = ${place} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and provider = ${provider}
+       and next_check_at > ${now}::timestamptz + interval '1 minute'
+       and (status = 'processing' or answered_at is null or answered_at < instructions_expire_at)
+       and (status = 'processing' or coalesce(instructions_expire_at, watched_since) <= now()) and not ${UNASKED}`)
 }
 
 /**
