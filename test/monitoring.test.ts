@@ -13,6 +13,7 @@ import {
 } from '../src/status/findings.ts'
 import { readStatus, type Status } from '../src/status/read-status.ts'
 import { dashboard, metricsPage } from './monitoring/generate.ts'
+import { openCases } from './support/cases.ts'
 import { startListener } from './support/listener.ts'
 import { eventually, request, startPaying } from './support/paying.ts'
 import { charge } from './support/sandbox-payments.ts'
@@ -138,10 +139,14 @@ test('doctor finds what the alerts report, with the same limits', async () => {
 test('late work and cases for a person are counted by mode, and handled money no more', async () => {
   // Leased, so that the worker of this test leaves it alone.
   await database.rows(sql`
-    update attempts set needs_review = 'test', next_check_at = now() - interval '1 hour', check_leased_until = now() + interval '1 hour'`)
+    update attempts set next_check_at = now() - interval '1 hour', check_leased_until = now() + interval '1 hour'`)
   await database.rows(sql`
-    insert into refunds (place, id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, status, counted, needs_review)
-    select place, id, payment_id, id, merchant_id, 'live', 100, currency, 'merchant', 'pending', false, 'pending for 3 days' from attempts`)
+    insert into refunds (place, id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, status, counted)
+    select place, id, payment_id, id, merchant_id, 'live', 100, currency, 'merchant', 'pending', false from attempts`)
+  await openCases(database, undefined, 'test')
+  await database.rows(sql`
+    insert into cases (place, id, merchant_id, mode, payment_id, reason, subject_kind, subject, summary, opened_at)
+    select place, gen_random_uuid(), merchant_id, mode, payment_id, 'unanswered', 'refund', id::text, 'pending for 3 days', now() from refunds`)
   const addMoney = (transaction: string) =>
     database.rows(sql`
     insert into receipts (place, merchant_id, mode, provider, transaction_id, amount, currency, counted, taken_at)

@@ -16,6 +16,7 @@ import { deleteOldPayments } from '../src/payments/upkeep/delete-old-payments.ts
 import { foldRollups } from '../src/payments/upkeep/fold-rollups.ts'
 import { PURGES } from '../src/providers/gateway/simulator/purge-store.ts'
 import { KEPT, purgesOf, type RetentionDays, retentionJob } from '../src/worker/retention.ts'
+import { openCases } from './support/cases.ts'
 import { startListener } from './support/listener.ts'
 import { eventually, startPaying } from './support/paying.ts'
 import { assertAudited } from './support/payment-records.ts'
@@ -50,6 +51,7 @@ async function rowsOf(...payments: Paid[]): Promise<Record<string, number>> {
            (select count(*) from receipts where payment_id in (select id from p)) as receipts,
            (select count(*) from refunds where payment_id in (select id from p)) as refunds,
            (select count(*) from disputes where payment_id in (select id from p)) as disputes,
+           (select count(*) from cases where payment_id in (select id from p)) as cases,
            (select count(*) from reviews where payment_id in (select id from p)) as reviews`)
   return row as Record<string, number>
 }
@@ -127,8 +129,7 @@ test('a payment of the sandbox is deleted with all that belongs to it; open ones
   await database.rows(sql`
     update attempts set next_check_at = now() + interval '1 day'
      where payment_id = (select id from payments where reference = ${checked.reference})`)
-  await database.rows(sql`
-    update attempts set needs_review = 'test' where payment_id = (select id from payments where reference = ${doubtful.reference})`)
+  await openCases(database, [doubtful.reference], 'test')
   await database.rows(sql`
     insert into deliveries (place, id, event_id, merchant_id, mode, url, destination, due_at)
     select e.place, gen_random_uuid(), e.id, e.merchant_id, e.mode, 'http://127.0.0.1:9/', 'nowhere', now() + interval '1 day'
@@ -194,7 +195,13 @@ test('money that does not add up keeps its payment until a person has handled it
            case when not p.late then a.id end, p.id, a.amount_received, 1, a.currency, 'test'
       from attempts a join payments p on p.id = a.payment_id where p.reference = any(${references})`)
   await retain(DAYS, 91)
-  assert.equal((await rowsOf(...open)).payments, 0)
+  assert.equal((await rowsOf(...open)).cases, 2, 'an open case keeps its payment')
+  await database.rows(
+    sql`update cases set closed_at = now(), closed_by = 'test', note = 'test' where closed_at is null`,
+  )
+  await retain(DAYS, 91)
+  const deleted = await rowsOf(...open)
+  assert.deepEqual([deleted.payments, deleted.cases], [0, 0])
   await assertAudited(database)
 })
 

@@ -116,7 +116,11 @@ function messages(secret: WebhookSecret, reference: string | undefined): Message
   ) => {
     const { place, merchantId, mode, id: paymentId } = state.payment
     const id = newId('event', now, place)
-    const data = { payment: viewOf(state, [], LINKS), attempt: attemptView(state.attempts.at(-1) as Attempt), ...more }
+    const data = {
+      payment: viewOf(state, [], LINKS),
+      attempt: attemptView(state.attempts.at(-1) as Attempt, []),
+      ...more,
+    }
     const body = bodyOf({ id, place, type, sequence, data, merchantId, mode, paymentId, occurredAt: now, cause: null })
     return { id, body }
   }
@@ -280,8 +284,6 @@ function paidOnSecondAttempt(now: Date, given: string | undefined): PaymentState
       instructions: null,
       instructionsExpireAt: null,
       noticeSaidPaid: false,
-      needsReview: null,
-      reviewed: null,
       createdAt: minutesAgo(3 - number),
       askedAt: minutesAgo(3 - number),
       resolvedAt: minutesAgo(2 - number),
@@ -295,12 +297,13 @@ function paidOnSecondAttempt(now: Date, given: string | undefined): PaymentState
     providerCode: null,
   }
   const declined: Attempt = { ...attempt(1), status: 'failed', amountReceived: 0, failure }
-  return { payment, attempts: [declined, attempt(2)] }
+  return { payment, attempts: [declined, attempt(2)], cases: [] }
 }
 
-function afterFirstAttempt({ payment, attempts }: PaymentState): PaymentState {
+function afterFirstAttempt({ payment, attempts, cases }: PaymentState): PaymentState {
   return {
     payment: { ...payment, status: 'pending', amountPaid: 0, completedAt: null, sequence: 3 },
     attempts: attempts.slice(0, 1),
+    cases,
   }
 }

@@ -137,7 +137,7 @@ export class Story {
     this.#at = start
     this.#random = randomBy(plan.seed * 1_000_003 + number)
     this.#deps = { links: deps.links, clock: { now: () => this.#at }, log: pino({ level: 'silent' }) }
-    this.#state = { payment: this.#newPayment(scope), attempts: [], receipts: [], refunds: [], lockedAt: 0 }
+    this.#state = { payment: this.#newPayment(scope), attempts: [], cases: [], receipts: [], refunds: [], lockedAt: 0 }
   }
 
   #newPayment(scope: Scope) {
@@ -176,7 +176,7 @@ export class Story {
   tell(): PaymentId {
     this.#pay()
     const { payment } = this.#state
-    if (this.#isNew) this.#write(decide(this.#state, []))
+    if (this.#isNew) this.#write(decide(this.#state, [], this.#at))
     if (payment.status === 'successful') this.#afterwards()
     return payment.id
   }
@@ -260,7 +260,7 @@ export class Story {
 
   /** Cancelled soon, or expired after a day. A few are paid after that. */
   #end(): void {
-    if (this.#isNew) this.#write(decide(this.#state, []))
+    if (this.#isNew) this.#write(decide(this.#state, [], this.#at))
     if (this.#chance(0.25)) {
       if (this.#later(MINUTE, HOUR)) this.#write(cancel(this.#state, this.#at), 'customer')
       return
@@ -297,7 +297,7 @@ export class Story {
       return
     }
     this.#state = { ...this.#state, refunds: [refund] }
-    this.#write(decide(withRefunded(held, refund), [refundChange(refund)]), 'refund')
+    this.#write(decide(withRefunded(held, refund), [refundChange(refund)], this.#at), 'refund')
   }
 
   #dispute(): void {

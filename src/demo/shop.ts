@@ -242,8 +242,8 @@ export function demoShop(deps: DemoDeps): DemoShop {
         title: event.type,
         outcome: `sequence ${event.sequence}, signature verified${seen.has(event.id) ? ', seen before' : ''}`,
         ok: true,
-        reference: event.data.payment.reference,
-        visitor: event.data.payment.user.id ?? '',
+        reference: event.data.payment?.reference,
+        visitor: event.data.payment?.user.id ?? '',
         bodies: [{ label: 'body', body: event }],
       })
       remember(seen, event.id)

@@ -1,6 +1,7 @@
 import type { Queries } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
 import { type EventId, firstUuidAt, idOf, LAST_UUID, type PaymentId, placeOf, uuidOf } from '../kernel/ids.ts'
+import type { Place } from '../kernel/place.ts'
 import type { Scope } from '../kernel/scope.ts'
 import type { AnnouncedType } from './event.ts'
 
@@ -10,7 +11,8 @@ export const PAYMENTS_CHANNEL = 'manilla_payments'
 /** A stored event that is sent to merchants. */
 export interface RecordedEvent {
   id: EventId
-  paymentId: PaymentId
+  /** Null: of a case without a payment. */
+  paymentId: PaymentId | null
   type: AnnouncedType
   body: string
 }
@@ -18,14 +20,18 @@ export interface RecordedEvent {
 interface EventRow {
   place: number
   id: string
-  payment_id: string
+  payment_id: string | null
   type: AnnouncedType
   body: string
 }
 
 function recordedOf(row: EventRow): RecordedEvent {
   const { place, type, body } = row
-  return { id: idOf('event', row.id, place), paymentId: idOf('payment', row.payment_id, place), type, body }
+  return { id: idOf('event', row.id, place), paymentId: paymentOf(row, place), type, body }
+}
+
+function paymentOf({ payment_id }: Pick<EventRow, 'payment_id'>, place: Place): PaymentId | null {
+  return payment_id === null ? null : idOf('payment', payment_id, place)
 }
 
 /** Events that are sent to merchants, newest first (keyset pagination by id). */
@@ -98,7 +104,7 @@ export async function changesSince(
      order by id limit ${limit}`)
   return rows.map((row) => ({
     id: idOf('event', row.id, place),
-    paymentId: idOf('payment', row.payment_id, place),
+    paymentId: paymentOf(row, place),
     type: row.type,
   }))
 }

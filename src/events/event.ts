@@ -2,16 +2,17 @@ import type { EventId, MerchantId, PaymentId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 import type { Place } from '../kernel/place.ts'
 
-/** A change of a payment. Recorded in the transaction of the change and immutable. */
+/** A change of a payment, or of a case. Recorded in the transaction of the change and immutable. */
 export interface Event {
   id: EventId
   place: Place
   merchantId: MerchantId
   mode: Mode
-  paymentId: PaymentId
+  /** Null: of a case without a payment. */
+  paymentId: PaymentId | null
   type: EventType
   /** Increases by one with each change of the payment, so that a receiver can ignore stale events. */
-  sequence: number
+  sequence: number | null
   /** The payment right after the change. */
   data: Record<string, unknown>
   occurredAt: Date
@@ -37,6 +38,8 @@ export const ANNOUNCED = [
   'dispute.updated',
   'dispute.won',
   'dispute.lost',
+  'case.opened',
+  'case.closed',
 ] as const
 
 /** Internal event types. With them, the audit derives every state again from its events. */

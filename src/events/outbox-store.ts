@@ -17,7 +17,7 @@ export function writeEvent(tx: Writes, event: Event, webhook: string | null): vo
   const isSent = isAnnounced(event.type)
   tx.write(sql`
     insert into events (place, id, merchant_id, mode, payment_id, type, sequence, data, cause, occurred_at, body)
-    values (${event.place}, ${uuidOf(event.id)}, ${uuidOf(event.merchantId)}, ${event.mode}, ${uuidOf(event.paymentId)}, ${event.type},
+    values (${event.place}, ${uuidOf(event.id)}, ${uuidOf(event.merchantId)}, ${event.mode}, ${event.paymentId && uuidOf(event.paymentId)}, ${event.type},
             ${event.sequence}, ${JSON.stringify(detailsOf(event))}, ${event.cause}, ${event.occurredAt}, ${isSent ? bodyOf(event) : null})`)
   if (!isSent) return
   writeDeliveriesToEndpoints(tx, event)

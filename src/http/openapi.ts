@@ -13,6 +13,7 @@ import {
   RefundRequest,
   RefundRetry,
 } from './contract/attempt.ts'
+import { Case } from './contract/case.ts'
 import { Checkout, CheckoutRequest } from './contract/checkout.ts'
 import { Dispute } from './contract/dispute.ts'
 import { Integration, IntegrationRequest } from './contract/integration.ts'
@@ -45,6 +46,7 @@ const SCHEMAS = [
   RefundRequest,
   RefundRetry,
   Refund,
+  Case,
   Dispute,
   Card,
   QuoteRequest,

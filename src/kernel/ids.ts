@@ -26,6 +26,7 @@ export type DeliveryId = Id<'delivery'>
 export type EndpointId = Id<'endpoint'>
 export type DisputeId = Id<'dispute'>
 export type ReviewId = Id<'review'>
+export type CaseId = Id<'case'>
 export type MemberId = Id<'member'>
 export type SessionId = Id<'session'>
 export type PasskeyId = Id<'passkey'>
@@ -44,6 +45,7 @@ const PREFIX = {
   endpoint: 'whe_',
   dispute: 'dsp_',
   review: 'rev_',
+  case: 'cas_',
   member: 'mem_',
   session: 'ses_',
   passkey: 'pky_',

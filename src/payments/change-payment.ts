@@ -11,6 +11,7 @@ import { attemptView, viewOf } from './payment-view.ts'
 import type { Decision, PaymentState } from './state/payment-state.ts'
 import { newRefund, type Refund } from './state/refund.ts'
 import { insertAttempt, scheduleReconciliation, updateAttempt } from './store/attempts.ts'
+import { writeCases } from './store/cases.ts'
 import { type LockedPayment, lockPayment } from './store/payment-states.ts'
 import { insertPayment, type NewPayment, updatePayment } from './store/payments.ts'
 import { type ReceiptOfPayment, uncountReceipts } from './store/receipts.ts'
@@ -74,6 +75,7 @@ export function writeDecision(
 ): void {
   updatePayment(tx, decision.state.payment)
   writeAttempts(tx, deps, before, decision)
+  writeCases(tx, before.cases, decision.state.cases)
   const surplus = writeSurplus(tx, deps, before, decision)
   writeEvents(tx, deps, before, decision, { cause, refunds: [...refunds, ...surplus], receipts })
   tx.afterCommit(() => countChanges(decision))
@@ -89,7 +91,7 @@ export function writeNewPayment(
   decision: Decision,
   cause: string | null = null,
 ): void {
-  const before = { payment, attempts: [], lockedAt: payment.sequence }
+  const before = { payment, attempts: [], cases: [], lockedAt: payment.sequence }
   tx.write(insertPayment({ payment: decision.state.payment, idempotency }))
   writeAttempts(tx, deps, before, decision)
   writeEvents(tx, deps, before, decision, { cause, refunds: [] })
@@ -132,7 +134,7 @@ function writeEvents(
       paymentId: payment.id,
       type: change.type,
       sequence,
-      data: { payment: view, ...(attempt && { attempt: attemptView(attempt) }), ...change.data },
+      data: { payment: view, ...(attempt && { attempt: attemptView(attempt, state.cases) }), ...change.data },
       cause,
       occurredAt: now,
       ...(index === 0 && transactions.length > 0 && { transactions }),

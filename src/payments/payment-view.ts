@@ -1,10 +1,11 @@
 import type { Links } from './links.ts'
 import { type Attempt, isRetryable } from './state/attempt.ts'
+import { type Case, needsReviewOf } from './state/case.ts'
 import type { PaymentState } from './state/payment-state.ts'
 import { type Refund, refundView } from './state/refund.ts'
 
 /** A payment as merchants see it, in API answers and in webhooks. */
-export function viewOf({ payment, attempts }: PaymentState, refunds: Refund[], links: Links) {
+export function viewOf({ payment, attempts, cases }: PaymentState, refunds: Refund[], links: Links) {
   const { id, reference, mode, status, late, amount, currency, country, customerBearsCharge, user } = payment
   const paidWith = attempts.find((attempt) => attempt.status === 'successful')
   return {
@@ -28,7 +29,7 @@ export function viewOf({ payment, attempts }: PaymentState, refunds: Refund[], l
     link: payment.link,
     url: links.payment(id),
     shortURL: links.short(payment.shortCode),
-    attempts: attempts.map(attemptView),
+    attempts: attempts.map((attempt) => attemptView(attempt, cases)),
     refunds: refunds.map(refundView),
     createdAt: payment.createdAt.toISOString(),
     expiresAt: payment.expiresAt.toISOString(),
@@ -38,7 +39,7 @@ export function viewOf({ payment, attempts }: PaymentState, refunds: Refund[], l
 
 export type PaymentView = ReturnType<typeof viewOf>
 
-export function attemptView(attempt: Attempt) {
+export function attemptView(attempt: Attempt, cases: Case[]) {
   const { id, reference, number, provider, channel, status, amountCharged, fee, failure, providerReference } = attempt
   return {
     id,
@@ -56,7 +57,7 @@ export function attemptView(attempt: Attempt) {
       retryable: isRetryable(failure),
       providerCode: failure.providerCode,
     },
-    needsReview: attempt.needsReview,
+    needsReview: needsReviewOf(cases, id),
     providerReference,
     instructions: instructionsView(attempt),
     createdAt: attempt.createdAt.toISOString(),

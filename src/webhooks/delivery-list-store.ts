@@ -19,7 +19,8 @@ import type { DeliveryState } from './delivery.ts'
 export interface ListedDelivery {
   id: DeliveryId
   eventId: EventId
-  paymentId: PaymentId
+  /** Null: of a case without a payment. */
+  paymentId: PaymentId | null
   type: AnnouncedType
   endpointId: EndpointId | null
   url: string
@@ -36,7 +37,7 @@ interface Row {
   place: number
   id: string
   event_id: string
-  payment_id: string
+  payment_id: string | null
   type: AnnouncedType
   endpoint_id: string | null
   url: string
@@ -61,7 +62,7 @@ function listedOf(row: Row): ListedDelivery {
   return {
     id: idOf('delivery', row.id, place),
     eventId: idOf('event', row.event_id, place),
-    paymentId: idOf('payment', row.payment_id, place),
+    paymentId: row.payment_id === null ? null : idOf('payment', row.payment_id, place),
     type,
     endpointId: row.endpoint_id === null ? null : idOf('endpoint', row.endpoint_id),
     url,

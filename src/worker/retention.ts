@@ -101,6 +101,7 @@ const PAYMENT_TABLES = [
   'refunds',
   'disputes',
   'reviews',
+  'cases',
 ]
 
 function paymentsPurge(database: Database, mode: Mode, days: number | undefined): Purge {

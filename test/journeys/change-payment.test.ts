@@ -189,7 +189,9 @@ test('a change whose error is swallowed is not taken for committed', async () =>
   const { attempt } = await startAttempt(database, await service.addShop())
   const change = database.transaction(async (tx) => {
     await tx.rows(sql`select 1 / 0`).catch(() => {})
-    tx.write(sql`update attempts set needs_review = 'no' where place = ${attempt.place} and id = ${uuidOf(attempt.id)}`)
+    tx.write(
+      sql`update attempts set failed_try_id = 'no' where place = ${attempt.place} and id = ${uuidOf(attempt.id)}`,
+    )
   })
   await assert.rejects(change, { code: '25P02' })
 })

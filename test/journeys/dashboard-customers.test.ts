@@ -6,6 +6,7 @@ import { processWaitingNotices } from '../../src/payments/settle/receive-notice.
 import { audit } from '../../src/payments/state/audit.ts'
 import { recordsAfter } from '../../src/payments/store/audit-records.ts'
 import { deleteClosedPayments } from '../../src/payments/store/delete-old.ts'
+import { openCases } from '../support/cases.ts'
 import { addMember, browserAs, signedInBrowser } from '../support/dashboard.ts'
 import { startListener } from '../support/listener.ts'
 import { eventually, startPaying } from '../support/paying.ts'
@@ -73,11 +74,12 @@ const PERSONAL = columnsOf({
   payments: 'user_id user_email user_phone_number user_name redirect_url webhook_url metadata idempotency_key',
   events: 'data body',
   idempotent_calls: 'key answer',
-  attempts: 'failure instructions needs_review reviewed',
+  attempts: 'failure instructions',
+  cases: 'summary note',
   provider_calls: 'detail',
   notices: 'body note',
   saved_cards: 'user_id email customer',
-  refunds: 'reason failure needs_review',
+  refunds: 'reason failure account_needed',
   disputes: 'reason',
   reviews: 'note',
   deliveries: 'url',
@@ -91,6 +93,7 @@ const NOT_PERSONAL = columnsOf({
   attempts: 'mode reference provider channel status currency order_reference provider_reference page_key failed_try_id',
   provider_calls: 'call outcome',
   receipts: 'mode provider transaction_id currency',
+  cases: 'mode provider reason subject_kind subject subject_reference currency closed_by',
   notices: 'mode provider digest reading reference says state',
   saved_cards: 'mode provider brand last4 sealed_token',
   // The account is sealed until the provider has it or the refund ends: without it the money cannot go back.
@@ -181,8 +184,9 @@ test('an erased customer leaves no trace in any column; amounts, references and 
   // What providers may say of a customer. With a new version, so that a decision that is being made now is made again.
   await database.rows(sql`
     with changed as (update payments set version = version + 1 where merchant_id = ${merchant} and reference like 'erase-%')
-    update attempts set needs_review = ${`${NAME} paid twice`}, instructions = ${JSON.stringify({ kind: 'account', accountName: NAME })}::jsonb
+    update attempts set instructions = ${JSON.stringify({ kind: 'account', accountName: NAME })}::jsonb
      where merchant_id = ${merchant} and reference like 'erase-1-%'`)
+  await openCases(database, ['erase-1'], `${NAME} paid twice`)
   await database.rows(sql`
     update attempts set failure = ${JSON.stringify({ code: 'card_declined', message: `Declined for ${EMAIL}` })}::jsonb
      where merchant_id = ${merchant} and reference like 'erase-2-%'`)
@@ -198,9 +202,7 @@ test('an erased customer leaves no trace in any column; amounts, references and 
   const before = (await owner.call('GET', `${base}/customers/${encodeURIComponent(EMAIL)}`)).body.data
   assert.equal(before.cards.length, 1)
   // What else may be written about a customer.
-  await database.rows(
-    sql`update attempts set needs_review = ${`ask ${NAME}`} where merchant_id = ${merchant} and reference like 'erase-2-%'`,
-  )
+  await openCases(database, ['erase-2'], `ask ${NAME}`)
   await database.rows(
     sql`update payments set idempotency_key = ${EMAIL}, request_digest = '' where reference = 'erase-2'`,
   )
@@ -208,7 +210,7 @@ test('an erased customer leaves no trace in any column; amounts, references and 
     sql`update notices set note = ${`about ${NAME}`} where attempt_id in (select id from attempts where merchant_id = ${merchant} and reference like 'erase-%')`,
   )
   await database.rows(
-    sql`update refunds set failure = ${`no card of ${NAME}`}, needs_review = ${`call ${PHONE}`} where merchant_id = ${merchant}`,
+    sql`update refunds set failure = ${`no card of ${NAME}`}, account_needed = ${`call ${PHONE}`} where merchant_id = ${merchant}`,
   )
   await database.rows(sql`update delivery_tries set error = ${`refused by ${EMAIL}`} where answer like '%Quill%'`)
   await database.rows(sql`

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
 import { foldRollups } from '../../src/payments/upkeep/fold-rollups.ts'
+import { openCases } from '../support/cases.ts'
 import { browserAs } from '../support/dashboard.ts'
 import { startPaying } from '../support/paying.ts'
 import { payByCard } from '../support/sandbox-payments.ts'
@@ -115,9 +116,7 @@ test('the overview counts what needs attention', async () => {
   const [provider] = body.data.providers
   assert.deepEqual(body.data, { ...none, ...well, providers: [provider] })
   assert.deepEqual([provider.provider, provider.healthy], ['gateway', true])
-  await database.rows(sql`
-    update attempts set needs_review = 'a person must look'
-     where place = ${shop.place} and payment_id = (select id from payments where place = ${shop.place} and reference = 'LATER-1')`)
+  await openCases(database, ['LATER-1'], 'a person must look')
   const endpoint = (await shop.call('POST', '/payments/v1/webhook-endpoints', { url: 'https://shop.example/hook' }))
     .body
   assert.ok(endpoint.data, JSON.stringify(endpoint))

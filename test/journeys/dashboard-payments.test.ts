@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { type DeliveryId, uuidOf } from '../../src/kernel/ids.ts'
+import { openCases } from '../support/cases.ts'
 import { browserAs, type DashboardBrowser } from '../support/dashboard.ts'
 import { closedPort, startListener, takes } from '../support/listener.ts'
 import { eventually, startPaying } from '../support/paying.ts'
@@ -114,11 +115,11 @@ test('filters by status, provider, channel, amount, currency, date, late and nee
   for (const [query, found] of filters) assert.deepEqual(await references(query), found, query)
   const id = uuidOf(paid.payment.id)
   await database.rows(sql`update payments set late = true where id = ${id}`)
-  await database.rows(sql`update attempts set needs_review = 'a person must look' where payment_id = ${id}`)
+  await openCases(database, ['PAID-1'], 'a person must look')
   for (const query of ['late=true', 'needsReview=true', 'late=true&needsReview=true&provider=gateway'])
     assert.deepEqual(await references(query), ['PAID-1'], query)
   await database.rows(sql`update payments set late = false where id = ${id}`)
-  await database.rows(sql`update attempts set needs_review = null where payment_id = ${id}`)
+  await database.rows(sql`delete from cases where payment_id = ${id}`)
   assert.equal((await owner.call('GET', `${base}/payments?status=paid`)).status, 400)
 })
 

@@ -8,6 +8,7 @@ import { settleAttempt } from '../../src/payments/settle/settle-attempt.ts'
 import { countOpenCases } from '../../src/payments/store/open-cases.ts'
 import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
 import { listUnmatchedReceipts } from '../../src/payments/store/receipts.ts'
+import { openCases } from '../support/cases.ts'
 import { browserAs } from '../support/dashboard.ts'
 import { AMOUNT, atTransfers } from '../support/dashboard-transfers.ts'
 import { eventually, startPaying } from '../support/paying.ts'
@@ -293,8 +294,7 @@ test('a payment that needs a review is marked as reviewed, with a note, once', a
   const { payment } = await begin('review-1')
   const path = `${base}/payments/${payment.id}`
   assert.equal((await owner.call('POST', `${path}/review`, { note: 'nothing to do' })).status, 409)
-  await database.rows(sql`
-    update attempts set needs_review = 'unanswered: why' where payment_id = ${uuidOf(payment.id as PaymentId)}`)
+  await openCases(database, ['review-1'], 'unanswered: why')
   const both = await Promise.all(
     [owner, support].map((each) => each.call('POST', `${path}/review`, { note: 'Asked the bank: nothing was paid.' })),
   )

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { newId, uuidOf } from '../../src/kernel/ids.ts'
+import { openCases } from '../support/cases.ts'
 import { addMember, signedInBrowser } from '../support/dashboard.ts'
 import { eventually } from '../support/paying.ts'
 import { addMerchant, call, checkout, startOn, startService, type TestMerchant } from '../support/service.ts'
@@ -111,29 +112,24 @@ test('payments: a summary of the attempts by number, and the metadata as JSON', 
   const metadata = { a: 'two\nlines', b: 'naïve "é"', 10: 'ten', 9: 'nine' }
   const paymentOf = async (reference: string) => (await checkout(app, merchant, { reference, metadata })).body.data.id
   const { place, merchantId } = merchant
-  const addAttempt = async (
-    paymentId: string,
-    number: number,
-    status: string,
-    failure: string | null,
-    review: string | null,
-  ) => {
+  const addAttempt = async (paymentId: string, number: number, status: string, failure: string | null) => {
     const id = newId('attempt', new Date(), place)
     const payment = uuidOf(paymentId as Parameters<typeof uuidOf>[0])
     await database.rows(sql`
       insert into attempts (place, id, payment_id, merchant_id, mode, number, reference, provider, channel, status, currency, amount_charged, fee,
-                            amount_received, order_reference, provider_reference, failure, needs_review)
+                            amount_received, order_reference, provider_reference, failure)
       values (${place}, ${uuidOf(id)}, ${payment}, ${uuidOf(merchantId)}, 'sandbox', ${number}, ${id}, ${`provider-${number}`},
-              ${number % 2 ? 'card' : 'virtual-bank-account'}, ${status}, 'NGN', 5000, ${number}, 0, ${id}, ${id}, ${failure}::jsonb, ${review})`)
+              ${number % 2 ? 'card' : 'virtual-bank-account'}, ${status}, 'NGN', 5000, ${number}, 0, ${id}, ${id}, ${failure}::jsonb)`)
   }
   const paid = await paymentOf('PAID')
-  await addAttempt(paid, 3, 'surplus', null, null)
-  await addAttempt(paid, 1, 'failed', '{"code":"card_declined"}', 'a person must look')
-  await addAttempt(paid, 2, 'successful', null, null)
+  await addAttempt(paid, 3, 'surplus', null)
+  await addAttempt(paid, 1, 'failed', '{"code":"card_declined"}')
+  await addAttempt(paid, 2, 'successful', null)
   const declined = await paymentOf('DECLINED')
-  await addAttempt(declined, 10, 'failed', '{"code":"insufficient_funds","providerCode":"51"}', null)
-  await addAttempt(declined, 9, 'failed', '{"message":"without a code"}', null)
+  await addAttempt(declined, 10, 'failed', '{"code":"insufficient_funds","providerCode":"51"}')
+  await addAttempt(declined, 9, 'failed', '{"message":"without a code"}')
   await paymentOf('NONE')
+  await openCases(database, ['PAID'], 'a person must look')
   const summary = 'reference,needsReview,fee,attempts,lastStatus,lastProvider,lastChannel,lastFailure'
   const { body } = await exported(merchant, `payments?columns=${summary}`)
   assert.deepEqual(body.split('\r\n'), [

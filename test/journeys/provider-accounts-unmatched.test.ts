@@ -135,9 +135,10 @@ test('what was returned by hand of a transaction that the old key reported does 
   await close(record, 'returned_by_hand')
   await check(paid.id)
   assert.deepEqual(await statuses(), ['pending', 'pending'])
-  const [attempt] = (await findPaymentStateById(database, paid.id))?.attempts ?? []
+  const state = await findPaymentStateById(database, paid.id)
+  const [attempt] = state?.attempts ?? []
   assert.deepEqual([attempt?.amountReceived, attempt?.amountReturned], [first.amount, first.amount])
-  assert.match(attempt?.needsReview ?? '', /^reversed: .* other keys/)
+  assert.match(state?.cases[0]?.summary ?? '', /^reversed: .* other keys/)
 })
 
 test('what was returned by hand of an equal transaction id with another amount, under other keys, is other money', async () => {

@@ -295,7 +295,7 @@ test('C1: two copies are killed with -9, again and again, while payments are sta
     )
   }
   const others = await records.rows<{ status: string; needs_review: string | null; code: string | null }>(sql`
-    select a.status, a.needs_review, a.failure->>'code' as code from attempts a left join gateway_payments g on g.reference = a.order_reference
+    select a.status, (select c.summary from cases c where c.subject = a.id::text and c.closed_at is null and c.summary not like 'held: %' order by c.id limit 1) as needs_review, a.failure->>'code' as code from attempts a left join gateway_payments g on g.reference = a.order_reference
      where coalesce(g.taken, 0) = 0`)
   // A start whose process died before it called the provider has failed by now: it cannot have been paid.
   for (const { status, needs_review, code } of others) {

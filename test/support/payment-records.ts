@@ -13,10 +13,12 @@ import { eventually, type PayingService, request, type Shop } from './paying.ts'
 import type { Answer } from './service.ts'
 
 export interface PaymentRecords {
-  /** The types of its events, in the order of their sequence. */
+  /** The types of its events, in the order of their sequence. Without those of cases. */
   eventTypes: string[]
   // biome-ignore lint/suspicious/noExplicitAny: an event is read as the test wants it
   events: { type: string; sequence: number; data: any; cause: string | null }[]
+  // biome-ignore lint/suspicious/noExplicitAny: an event is read as the test wants it
+  caseEvents: { type: string; sequence: number; data: any; cause: string | null }[]
   receipts: { attempt: number; amount: number; currency: string; counted: boolean }[]
   refunds: { amount: number; kind: string; status: string }[]
 }
@@ -46,7 +48,9 @@ async function readRecords(database: Queries, id: string): Promise<PaymentRecord
     sql`select number, status, amount_received from attempts where payment_id = ${id}`,
   )
   assert.ok(now)
-  const eventTypes = events.map(({ type }) => type)
+  const isOfCase = ({ type }: { type: string }) => type.startsWith('case.')
+  const others = events.filter((event) => !isOfCase(event))
+  const eventTypes = others.map(({ type }) => type)
   const sequences = events.map(({ sequence }) => sequence)
   assert.deepEqual(
     sequences,
@@ -65,7 +69,7 @@ async function readRecords(database: Queries, id: string): Promise<PaymentRecord
     )
     assert.equal(amount_received, sum(its), `attempt ${number} has received what its receipts say`)
   }
-  return { eventTypes, events, receipts, refunds }
+  return { eventTypes, events: others, caseEvents: events.filter(isOfCase), receipts, refunds }
 }
 
 /** Simulates passing time: moves every stored time of the payment into the past. */

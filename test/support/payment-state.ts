@@ -1,7 +1,9 @@
+import assert from 'node:assert/strict'
 import type { Country } from '../../src/kernel/country.ts'
 import { newId, uuidOf } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
 import type { Attempt } from '../../src/payments/state/attempt.ts'
+import { isOpenCase, needsReviewOf } from '../../src/payments/state/case.ts'
 import { restartSchedule } from '../../src/payments/state/check-schedule.ts'
 import type { OutcomeReport } from '../../src/payments/state/outcome-report.ts'
 import type { Payment } from '../../src/payments/state/payment.ts'
@@ -11,6 +13,7 @@ import {
   type PaymentState,
   storeInstructions,
 } from '../../src/payments/state/payment-state.ts'
+import { beyondDue } from '../../src/payments/state/reversed-money.ts'
 import { settle } from '../../src/payments/state/settle.ts'
 import type { Outcome, Receipt } from '../../src/providers/provider.ts'
 
@@ -48,7 +51,7 @@ export function newPaymentState(): PaymentState {
     expiresAt: after(86_400),
     completedAt: null,
   }
-  return { payment, attempts: [] }
+  return { payment, attempts: [], cases: [] }
 }
 
 export function newAttempt({ payment, attempts }: PaymentState, channel: Attempt['channel'], now: Date): Attempt {
@@ -85,8 +88,6 @@ export function newAttempt({ payment, attempts }: PaymentState, channel: Attempt
     instructions: null,
     instructionsExpireAt: null,
     noticeSaidPaid: false,
-    needsReview: null,
-    reviewed: null,
     createdAt: now,
     askedAt: now,
     resolvedAt: null,
@@ -132,5 +133,16 @@ export function settleWith(
   const newReceipts = 'receipts' in outcome ? outcome.receipts : []
   return settle(state, { attemptId: attempt.id, outcome, newReceipts, source: 'notice', now: after(60), ...more })
 }
-export const types = ({ changes }: Decision) => changes.map(({ type }) => type)
-export const first = ({ state }: Decision) => state.attempts[0] as Attempt
+/** Without the events of cases. */
+export const types = ({ changes }: Decision) =>
+  changes.map(({ type }) => type).filter((type) => !type.startsWith('case.'))
+export const first = ({ state }: Pick<Decision, 'state'>) => state.attempts[0] as Attempt
+export const reviewOfFirst = (decision: Pick<Decision, 'state'>) =>
+  needsReviewOf(decision.state.cases, first(decision).id)
+
+/** Money that an ended payment holds and that was not due has one open case, on its attempt. */
+export function assertHeldMoneyHasCase({ payment, attempts, cases }: PaymentState): void {
+  const held = cases.filter((each) => isOpenCase(each) && /^(surplus|underpaid)$/.test(each.reason))
+  const expected = attempts.filter((attempt) => beyondDue(payment, attempt) > 0).map(({ id }) => id)
+  assert.deepEqual(held.map(({ subject }) => subject.id).toSorted(), expected.toSorted())
+}

@@ -376,6 +376,38 @@ export interface Refund {
   resolvedAt: string | null
 }
 
+export interface Case {
+  id: string
+  mode: 'sandbox' | 'live'
+  /** Why a person must decide. A subject has one open case for each reason. */
+  reason: 'unmatched_money' | 'contradiction' | 'missing_at_provider' | 'unanswered' | 'refund_mismatch' | 'refund_failed' | 'surplus' | 'underpaid' | 'settlement_difference' | 'review'
+  subject: {
+    /** What the case is about. */
+    kind: 'attempt' | 'receipt' | 'refund' | 'dispute' | 'notice' | 'account'
+    /** Its id; for an account, the name of the provider. */
+    id: string
+    /** The attempt’s reference, or the provider’s id. */
+    reference: string | null
+  }
+  /** Reference of the payment. */
+  payment: string | null
+  provider: string | null
+  /** The money at stake, in the lowest denomination. */
+  amount: number | null
+  currency: string | null
+  /** What happened, for a person. */
+  summary: string
+  /** What can be done. All but `close` are calls of their own, which close the case. */
+  suggestions: ('match' | 'refund' | 'retry_refund' | 'ask_again' | 'close')[]
+  status: 'open' | 'closed'
+  /** What the person found who closed it. */
+  note: string | null
+  openedAt: string
+  closedAt: string | null
+  /** Who closed it. `books`: the records agree again. */
+  closedBy: string | null
+}
+
 export interface Dispute {
   id: string
   /** Reference of the payment. */
@@ -476,7 +508,7 @@ export interface EndpointRequest {
   /** The URL that receives the events. In live mode https only. */
   url: string
   /** The events to send. Empty or absent: all events, including types that are added later. */
-  events?: ('payment.successful' | 'payment.cancelled' | 'payment.expired' | 'payment.underpaid' | 'payment.overpaid' | 'payment.surplus' | 'attempt.failed' | 'refund.successful' | 'refund.failed' | 'refund.needs_review' | 'dispute.opened' | 'dispute.updated' | 'dispute.won' | 'dispute.lost')[] | null
+  events?: ('payment.successful' | 'payment.cancelled' | 'payment.expired' | 'payment.underpaid' | 'payment.overpaid' | 'payment.surplus' | 'attempt.failed' | 'refund.successful' | 'refund.failed' | 'refund.needs_review' | 'dispute.opened' | 'dispute.updated' | 'dispute.won' | 'dispute.lost' | 'case.opened' | 'case.closed')[] | null
   enabled?: boolean | null
 }
 
@@ -484,7 +516,7 @@ export interface EndpointChanges {
   /** The URL that receives the events. In live mode https only. */
   url?: string | null
   /** The events to send. Empty or absent: all events, including types that are added later. */
-  events?: ('payment.successful' | 'payment.cancelled' | 'payment.expired' | 'payment.underpaid' | 'payment.overpaid' | 'payment.surplus' | 'attempt.failed' | 'refund.successful' | 'refund.failed' | 'refund.needs_review' | 'dispute.opened' | 'dispute.updated' | 'dispute.won' | 'dispute.lost')[] | null
+  events?: ('payment.successful' | 'payment.cancelled' | 'payment.expired' | 'payment.underpaid' | 'payment.overpaid' | 'payment.surplus' | 'attempt.failed' | 'refund.successful' | 'refund.failed' | 'refund.needs_review' | 'dispute.opened' | 'dispute.updated' | 'dispute.won' | 'dispute.lost' | 'case.opened' | 'case.closed')[] | null
   enabled?: boolean | null
 }
 
@@ -825,7 +857,7 @@ export interface Operations {
     query: {
       /** Reference of a payment or attempt, or the `chk_` id. */
       payment?: string
-      type?: 'payment.successful' | 'payment.cancelled' | 'payment.expired' | 'payment.underpaid' | 'payment.overpaid' | 'payment.surplus' | 'attempt.failed' | 'refund.successful' | 'refund.failed' | 'refund.needs_review' | 'dispute.opened' | 'dispute.updated' | 'dispute.won' | 'dispute.lost'
+      type?: 'payment.successful' | 'payment.cancelled' | 'payment.expired' | 'payment.underpaid' | 'payment.overpaid' | 'payment.surplus' | 'attempt.failed' | 'refund.successful' | 'refund.failed' | 'refund.needs_review' | 'dispute.opened' | 'dispute.updated' | 'dispute.won' | 'dispute.lost' | 'case.opened' | 'case.closed'
       /** 1 to 100; default 20. */
       limit?: number
       /** `nextCursor` of the previous page. */
@@ -1221,6 +1253,32 @@ export interface WebhookEvents {
         resolvedAt: string | null
       }
       refund: Refund
+    }
+  }
+  'case.opened': {
+    /** The same for each try. Handle each id once. */
+    id: string
+    type: 'case.opened'
+    timestamp: string
+    mode: 'sandbox' | 'live'
+    /** Rises with each change of the payment. */
+    sequence: number | null
+    data: {
+      payment: Payment | null
+      case: Case
+    }
+  }
+  'case.closed': {
+    /** The same for each try. Handle each id once. */
+    id: string
+    type: 'case.closed'
+    timestamp: string
+    mode: 'sandbox' | 'live'
+    /** Rises with each change of the payment. */
+    sequence: number | null
+    data: {
+      payment: Payment | null
+      case: Case
     }
   }
 }

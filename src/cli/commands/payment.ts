@@ -4,6 +4,7 @@ import type { Database } from '../../database/database.ts'
 import { formatMoney } from '../../kernel/money.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'
 import type { Attempt } from '../../payments/state/attempt.ts'
+import { needsReviewOf } from '../../payments/state/case.ts'
 import type { PaymentState } from '../../payments/state/payment-state.ts'
 import { hasChecksDue, makeChecksDue } from '../../payments/store/attempts.ts'
 import { findPaymentStatesByName } from '../../payments/store/payment-states.ts'
@@ -116,7 +117,7 @@ export async function findNamedPayment(database: Database, options: Options): Pr
   return state
 }
 
-export function describePayment({ payment, attempts }: PaymentState): string {
+export function describePayment({ payment, attempts, cases }: PaymentState): string {
   const { currency } = payment
   const facts = {
     id: payment.id,
@@ -142,7 +143,7 @@ export function describePayment({ payment, attempts }: PaymentState): string {
     received: formatMoney({ amount: attempt.amountReceived, currency }),
     failure: attempt.failure?.code ?? '-',
     'next check': attempt.checks.nextAt?.toISOString() ?? '-',
-    review: attempt.needsReview ?? '-',
+    review: needsReviewOf(cases, attempt.id) ?? '-',
   }))
   return [...lines, '', rows.length > 0 ? table(rows) : 'No attempts yet.'].join('\n')
 }

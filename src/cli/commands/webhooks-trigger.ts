@@ -102,6 +102,15 @@ const TRIGGERS: Record<AnnouncedType, (play: Scenario) => Promise<void>> = {
         'Its body is that of refund.successful, with `data.refund.status` "pending" and the reason in `data.refund.needsReview`.',
     )
   },
+  async 'case.opened'(scenario) {
+    await scenario.transfer(await scenario.openAccount(), AMOUNT * 2)
+  },
+  async 'case.closed'(scenario) {
+    await scenario.transfer(await scenario.openAccount(), AMOUNT * 2)
+    const { data } = await scenario.waitFor('case.opened')
+    await scenario.api('POST', `/payments/v1/cases/${data.case?.id}/close`, { note: 'webhooks trigger' })
+    scenario.did.push('closed it with a note')
+  },
   async 'dispute.opened'(scenario) {
     await scenario.openDispute()
   },
@@ -134,7 +143,7 @@ interface Scenario {
   /** Changes or closes a dispute at the provider. */
   changeDispute(id: string, path: '' | '/close', body: object): Promise<void>
   /** Resolves with the event once it is recorded. */
-  waitFor(type: AnnouncedType): Promise<{ id: string; sequence: number }>
+  waitFor(type: AnnouncedType): Promise<{ id: string; sequence: number; data: { case?: { id: string } } }>
 }
 
 async function openScenario(config: Config, baseUrl: string, webhook: string | undefined): Promise<Scenario> {

@@ -61,7 +61,7 @@ export function pageReader(
     const { payment, hasCards } = found
     // Sequence 0: nothing has happened yet, so there are no attempts to read.
     const whole = payment.sequence === 0 ? undefined : await findPaymentStateById(database, address.id)
-    return { address, state: whole ?? { payment, attempts: [] }, branding, hasCards }
+    return { address, state: whole ?? { payment, attempts: [], cases: [] }, branding, hasCards }
   }
 
   async function show(
@@ -136,13 +136,13 @@ export function pageReader(
  * Removes attempts whose instructions show a saved card: all of them on a bare page, and links without `user.id`,
  * which initialize gave to the merchant only.
  */
-export function withoutSavedCards({ payment, attempts }: PaymentState, bare: boolean): PaymentState {
+export function withoutSavedCards(state: PaymentState, bare: boolean): PaymentState {
   const offersCard = ({ status, instructions }: Attempt) =>
     status === 'pending' &&
     instructions !== null &&
     'savedCard' in instructions &&
-    (bare || (payment.user.id === null && instructions.kind === 'link'))
-  return { payment, attempts: attempts.filter((attempt) => !offersCard(attempt)) }
+    (bare || (state.payment.user.id === null && instructions.kind === 'link'))
+  return { ...state, attempts: state.attempts.filter((attempt) => !offersCard(attempt)) }
 }
 
 const NO_CHOICES: MethodChoices = { methods: [], cards: [], asksToSave: false }

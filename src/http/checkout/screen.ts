@@ -114,7 +114,7 @@ function excessOf(attempts: Attempt[], refunded: number): number {
 const MONEY_MOVED: ReadonlySet<ShownFailure> = new Set(['reversed', 'amount_mismatch'])
 
 function openScreen(
-  { payment, attempts }: PaymentState,
+  { payment, attempts }: Pick<PaymentState, 'payment' | 'attempts'>,
   choices: MethodChoices,
   input: VisitorInput,
   now: Date,

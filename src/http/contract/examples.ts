@@ -188,6 +188,24 @@ export const integrationExample = {
   updatedAt: CREATED,
 }
 
+export const caseExample = {
+  id: 'cas_8e1Ch4M2Qw8ZkTr5VnYs4HdJ',
+  mode: 'live',
+  reason: 'surplus',
+  subject: { kind: 'attempt', id: attemptExample.id, reference: attemptExample.reference },
+  payment: paymentExample.reference,
+  provider: PROVIDER,
+  amount: 1_250_000,
+  currency: 'NGN',
+  summary: 'NGN 12,500.00 more came in than was due.',
+  suggestions: ['refund', 'close'],
+  status: 'open',
+  note: null,
+  openedAt: PAID,
+  closedAt: null,
+  closedBy: null,
+}
+
 export const endpointExample = {
   id: 'whe_1Ch4JeKr8Yc3pLt7SwHz5N',
   url: 'https://shop.example/webhooks',

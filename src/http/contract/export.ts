@@ -4,9 +4,8 @@ import { PAYMENT_STATUSES } from '../../payments/state/payment.ts'
 import type { PaymentCriteria } from '../../payments/store/payment-search.ts'
 import { EXPORTED } from './exported-columns.ts'
 import { SearchText } from './payment.ts'
+import { oneOf } from './schema.ts'
 
-const oneOf = <Value extends string>(values: readonly Value[], description?: string) =>
-  Type.Unsafe<Value>({ type: 'string', enum: [...values], ...(description && { description }) })
 const amount = (description: string) => Type.Optional(Type.String({ pattern: '^\\d{1,12}$', description }))
 const moment = (description: string) => Type.Optional(Type.String({ format: 'moment', description }))
 

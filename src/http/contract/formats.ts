@@ -62,6 +62,10 @@ export const FORMATS: Record<string, { test(text: string): boolean; sentence: st
     test: (text) => readCursor('payment', text) !== undefined,
     sentence: 'must be the nextCursor of an earlier answer',
   },
+  'case-cursor': {
+    test: (text) => readCursor('case', text) !== undefined,
+    sentence: 'must be the nextCursor of an earlier answer',
+  },
   'dispute-cursor': {
     test: (text) => readCursor('dispute', text) !== undefined,
     sentence: 'must be the nextCursor of an earlier answer',

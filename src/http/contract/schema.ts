@@ -14,6 +14,10 @@ export function nullable<Schema extends TSchema>(schema: Schema) {
   return Type.Unsafe<Type.Static<Schema> | null>({ ...schema, type: [type, 'null'] })
 }
 
+export function oneOf<Value extends string>(values: readonly Value[], description?: string) {
+  return Type.Unsafe<Value>({ type: 'string', enum: [...values], ...(description && { description }) })
+}
+
 /** A reference to a schema that `describeApi` registers by its `$id`. */
 export function ref<Schema extends TSchema>(schema: Schema) {
   return Type.Unsafe<Type.Static<Schema>>({ $ref: `${(schema as { $id?: string }).$id}#` })

@@ -1,6 +1,13 @@
 import { ANNOUNCED, type AnnouncedType } from '../../events/event.ts'
 import { Dispute } from './dispute.ts'
-import { attemptExample, disputeExample, eventExample, failedAttemptExample, refundExample } from './examples.ts'
+import {
+  attemptExample,
+  caseExample,
+  disputeExample,
+  eventExample,
+  failedAttemptExample,
+  refundExample,
+} from './examples.ts'
 
 interface WebhookEvent {
   summary: string
@@ -27,6 +34,7 @@ const DATA = {
     properties: disputeMembers,
     description: 'A dispute without `payment` and `attempt`, which stand beside it.',
   },
+  case: reference('Case'),
   missing: MONEY,
   excess: MONEY,
   surplus: MONEY,
@@ -36,6 +44,7 @@ const attempt = attemptExample
 const money = { amount: 50_000, currency: 'NGN' }
 const { payment: _payment, attempt: _attempt, ...dispute } = disputeExample
 const resolved = { ...dispute, resolvedAt: '2026-12-02T10:00:00.000Z' }
+const PAID_LATER = '2026-11-16T09:00:00.000Z'
 const chargeback = { ...refundExample, amount: dispute.amount, kind: 'chargeback', reason: null }
 
 const EVENTS: Record<AnnouncedType, WebhookEvent> = {
@@ -105,7 +114,21 @@ const EVENTS: Record<AnnouncedType, WebhookEvent> = {
     description: 'The money went back to the customer; `refund` counts it.',
     data: { attempt, dispute: { ...resolved, status: 'lost' }, refund: chargeback },
   },
+  'case.opened': {
+    summary: 'Case opened',
+    description:
+      'A person must decide: the books and the provider differ, or money is left over. Sent again for the same case when more is known. `payment` and `sequence` are null for money of no payment, and for an account as a whole.',
+    data: { case: caseExample },
+  },
+  'case.closed': {
+    summary: 'Case closed',
+    description: 'A person closed it with a note, or the records agree again: then `closedBy` is `books`.',
+    data: { case: { ...caseExample, suggestions: [], status: 'closed', closedAt: PAID_LATER, closedBy: 'books' } },
+  },
 }
+
+/** Cases may be about no payment. */
+const mayLackPayment = (type: AnnouncedType) => type.startsWith('case.')
 
 function webhookOf(type: AnnouncedType) {
   const { summary, description, data } = EVENTS[type]
@@ -118,12 +141,15 @@ function webhookOf(type: AnnouncedType) {
       type: { type: 'string', const: type },
       timestamp: { type: 'string', format: 'date-time' },
       mode: { type: 'string', enum: ['sandbox', 'live'] },
-      sequence: { type: 'integer', description: 'Rises with each change of the payment.' },
+      sequence: {
+        type: mayLackPayment(type) ? ['integer', 'null'] : 'integer',
+        description: 'Rises with each change of the payment.',
+      },
       data: {
         type: 'object',
         required: ['payment', ...members],
         properties: {
-          payment: reference('Payment'),
+          payment: mayLackPayment(type) ? { anyOf: [reference('Payment'), { type: 'null' }] } : reference('Payment'),
           ...Object.fromEntries(members.map((member) => [member, DATA[member]])),
         },
       },

@@ -40,7 +40,12 @@ export function brandingPreviewRoutes(app: App, { database, clock, documents }: 
     const payment = samplePayment(branding, state, now)
     const methods = CHANNELS.map((channel) => ({ channel, amountCharged: AMOUNT }))
     const shown = {
-      ...{ state: { payment, attempts: [] }, branding, choices: { methods, cards: [], asksToSave: false }, now },
+      ...{
+        state: { payment, attempts: [], cases: [] },
+        branding,
+        choices: { methods, cards: [], asksToSave: false },
+        now,
+      },
       ...{ mayCancel: true, shortLink: undefined, token: '', key: '', mayFrame: () => false },
     }
     const page = previewPage(documents, shown, {

@@ -34,7 +34,7 @@ export type PaymentRow = Static<typeof PaymentRow>
 export const Delivery = Type.Object({
   id: Type.String(),
   event: Type.String(),
-  payment: Type.String(),
+  payment: nullable(Type.String()),
   type: Type.String(),
   endpoint: nullable(Type.String()),
   url: Type.String(),

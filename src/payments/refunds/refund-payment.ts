@@ -11,7 +11,7 @@ import { changePayment, writeDecision } from '../change-payment.ts'
 import type { PaymentDeps } from '../deps.ts'
 import { type Attempt, handleOf } from '../state/attempt.ts'
 import { type Review, refundsByPeople, returnedByHand } from '../state/open-money.ts'
-import { type Change, decide, type PaymentState } from '../state/payment-state.ts'
+import { type Change, type Decision, decide, type PaymentState } from '../state/payment-state.ts'
 import {
   assertAccountFits,
   assertMayRefund,
@@ -27,6 +27,7 @@ import {
   reviewAfter,
   reviewedIfLate,
   type WantedRefund,
+  withCaseOfRefund,
 } from '../state/refund.ts'
 import { findAttempt } from '../store/attempts.ts'
 import { findStateByOrder, type LockedPayment } from '../store/payment-states.ts'
@@ -130,7 +131,13 @@ export function writePending(
   const lease = newRefundLease()
   const sealedAccount = account && sealAccount(deps.secrets, refund.id, account)
   insertRefund(tx, before.payment, refund, { callReference, lease, sealedAccount })
-  writeDecision(tx, deps, before, decide(withReversal(before, refund.attemptId, refund.amount), []))
+  const held = withCaseOfRefund(
+    withReversal(before, refund.attemptId, refund.amount),
+    before.refunds,
+    refund,
+    refund.createdAt,
+  )
+  writeDecision(tx, deps, before, decide(held, [], refund.createdAt))
   return { refund, lease }
 }
 
@@ -147,6 +154,7 @@ export function withReversal(state: PaymentState, attemptId: AttemptId, amount: 
 export function withRefunded(state: PaymentState, { attemptId, amount, counted }: Refund): PaymentState {
   if (!counted) return state
   return {
+    ...state,
     payment: { ...state.payment, amountRefunded: state.payment.amountRefunded + amount },
     attempts: state.attempts.map((attempt) =>
       attempt.id === attemptId ? { ...attempt, amountRefunded: attempt.amountRefunded + amount } : attempt,
@@ -252,7 +260,7 @@ function recordOutcome(
         const isSent = sealed !== null && locked.sealedAccount?.equals(sealed) === true
         saveUnanswered(tx, after, isSent || locked.sealedAccount === null ? nextRefundTry(after, days, now) : now)
         if (isSent && outcome.kind === 'pending') forgetRefundAccount(tx, after.id)
-        if (after.needsReview === null || after.needsReview === refund.needsReview) return after
+        if (after.needsReview === refund.needsReview) return after
       } else saveResolved(tx, after)
       const state =
         after.status === 'successful'
@@ -260,9 +268,10 @@ function recordOutcome(
           : after.status === 'failed'
             ? withReversal(before, after.attemptId, -after.amount)
             : before
-      writeDecision(tx, deps, before, decide(state, [refundChange(after)]), {
-        refunds: withRefund(before.refunds, after),
-      })
+      const refunds = withRefund(before.refunds, after)
+      const followed = withCaseOfRefund(state, refunds, after, now)
+      const isAnswered = after.status === 'pending' && after.needsReview === null
+      writeDecision(tx, deps, before, decide(followed, isAnswered ? [] : [refundChange(after)], now), { refunds })
       return after
     },
   })
@@ -299,6 +308,11 @@ function afterOutcome(
       )
     }
   }
+}
+
+/** A refund has this status now: its event, and its case. */
+export function decideRefund(state: PaymentState, refunds: Refund[], refund: Refund, now: Date): Decision {
+  return decide(withCaseOfRefund(state, refunds, refund, now), [refundChange(refund)], now)
 }
 
 /** The event of a refund's status. */

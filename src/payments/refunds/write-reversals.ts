@@ -4,11 +4,11 @@ import { newId } from '../../kernel/ids.ts'
 import type { ListedDispute } from '../../providers/provider.ts'
 import { writeDecision } from '../change-payment.ts'
 import type { PaymentDeps } from '../deps.ts'
-import type { Attempt } from '../state/attempt.ts'
+import { raise } from '../state/case.ts'
 import { type Dispute, disputeView } from '../state/dispute.ts'
 import { chargebackId, isChargebackOf, type OnRecord } from '../state/match-reversals.ts'
-import { type Change, decide, type PaymentState, replaceAttempt } from '../state/payment-state.ts'
-import { newRefund, type Refund, type RefundKind, refundView } from '../state/refund.ts'
+import { type Change, decide, type PaymentState } from '../state/payment-state.ts'
+import { newRefund, type Refund, type RefundKind, refundView, withCaseOfRefund } from '../state/refund.ts'
 import { insertDispute, saveDispute } from '../store/disputes.ts'
 import type { LockedPayment } from '../store/payment-states.ts'
 import { insertRefund, reduceRefund, saveProviderRefundId, saveResolved } from '../store/refunds.ts'
@@ -28,17 +28,21 @@ const CAUSE = 'reconciliation with the provider'
 
 /** Writes a change with its events, and keeps the new state for the next change. */
 function write(work: Reconciliation, after: PaymentState, changes: Change[]): void {
-  const decision = decide(after, changes)
+  const decision = decide(after, changes, work.deps.clock.now())
   writeDecision(work.tx, work.deps, work.state, decision, { cause: CAUSE })
   // Not all of `after`: its refunds may be those from before the change.
-  const { payment, attempts } = decision.state
-  work.state = { ...work.state, payment, attempts }
+  const { payment, attempts, cases } = decision.state
+  work.state = { ...work.state, payment, attempts, cases }
   work.attempt = decision.state.attempts.find(({ id }) => id === work.attempt.id) ?? work.attempt
 }
 
 function keepRefund(work: Reconciliation, refund: Refund): void {
   work.refunds = withRefund(work.refunds, refund)
   work.state = { ...work.state, refunds: withRefund(work.state.refunds, refund) }
+}
+
+function withCase({ deps, refunds }: Reconciliation, after: PaymentState, refund: Refund): PaymentState {
+  return withCaseOfRefund(after, refunds, refund, deps.clock.now())
 }
 
 /** Writes a refund that was made at the provider. The caller records its events. */
@@ -52,7 +56,8 @@ function addRefund(
   const refund = newRefund(state.payment, all, deps.clock.now())
   insertRefund(tx, state.payment, refund)
   keepRefund(work, refund)
-  return { refund, after: withRefunded(withReversal(state, attempt.id, refund.amount), refund) }
+  const after = withRefunded(withReversal(state, attempt.id, refund.amount), refund)
+  return { refund, after: withCase(work, after, refund) }
 }
 
 /** Whether a refund of this amount counts towards the payment. Amounts of pending refunds are reserved. */
@@ -85,7 +90,7 @@ export function completeRefund(work: Reconciliation, refund: Refund, providerRef
   saveResolved(work.tx, done)
   keepRefund(work, done)
   const held = wasHeld ? work.state : withReversal(work.state, done.attemptId, done.amount)
-  write(work, withRefunded(held, done), [refundChange(done)])
+  write(work, withCase(work, withRefunded(held, done), done), [refundChange(done)])
 }
 
 /** A refund failed, possibly after it was announced as successful. Its amount is available again. */
@@ -102,7 +107,7 @@ function undoReversal(work: Reconciliation, refund: Refund, failure: string): { 
   }
   saveResolved(work.tx, failed)
   keepRefund(work, failed)
-  const state = withReversal(work.state, refund.attemptId, -refund.amount)
+  const state = withCase(work, withReversal(work.state, refund.attemptId, -refund.amount), failed)
   const wasDone = refund.status === 'successful'
   return { refund: failed, state: wasDone ? withRefunded(state, { ...refund, amount: -refund.amount }) : state }
 }
@@ -134,13 +139,13 @@ export function nameRefund(
   return named
 }
 
-/** Marks the attempt for review by a person, once. */
+/** Opens a case about the attempt, once. */
 export function markForReview(work: Reconciliation, why: string): void {
-  const { attempt, deps } = work
-  if (attempt.needsReview !== null || attempt.reviewed === why) return
+  const { attempt, deps, state } = work
+  const raised = raise(state, attempt, why, { now: deps.clock.now() })
+  if (raised.cases === state.cases) return
   deps.log.error({ attemptId: attempt.id, provider: attempt.provider }, 'attempt needs review')
-  const reviewed: Attempt = { ...attempt, needsReview: why }
-  write(work, replaceAttempt(work.state, reviewed), [{ type: 'attempt.needs_review', attemptId: attempt.id }])
+  write(work, raised, [])
 }
 
 export function recordDispute(work: Reconciliation, listed: ListedDispute): Dispute {

@@ -84,7 +84,7 @@ function createWithIntent(
     const target = findIntegration(deps, caller, context.integrations, request)
     const made = newPayment(wantedOf(caller, request, target.integration), deps.clock.now())
     const start = startOf(caller, request, target, startedBy)
-    const { decision, intent } = planIntent(deps, { payment: made.payment, attempts: [] }, start, context)
+    const { decision, intent } = planIntent(deps, { payment: made.payment, attempts: [], cases: [] }, start, context)
     writeNewPayment(tx, deps, made, decision)
     if (startedBy) tx.write(startedIdSaved(startedBy, intent.attempt.id))
     return intent

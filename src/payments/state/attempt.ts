@@ -62,10 +62,6 @@ export interface Attempt {
   instructionsExpireAt: Date | null
   /** A signed notice said "paid", and the check has not confirmed it yet. The attempt cannot fail until they agree. */
   noticeSaidPaid: boolean
-  /** Why a person has to review it; null if no review is needed. */
-  needsReview: string | null
-  /** The reason that a person has reviewed. It is not raised again. */
-  reviewed: string | null
   createdAt: Date
   /** When the provider was first called; after the confirmation, if one is needed. */
   askedAt: Date

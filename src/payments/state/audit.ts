@@ -67,9 +67,7 @@ function auditDisputes({ state, events, refunds, disputes }: Records): string[] 
     )
     if (last) compare(`the amount of dispute ${id}`, `${amount} ${currency}`, `${last.amount} ${last.currency}`)
     const counting = refunds.find((refund) => refund.id === refundId && refund.status === 'successful')
-    const isReviewed = state.attempts.some(
-      (attempt) => attempt.id === attemptId && (attempt.needsReview ?? attempt.reviewed) !== null,
-    )
+    const isReviewed = state.cases.some(({ subject }) => subject.id === attemptId)
     if (status === 'lost' && !counting && !isReviewed)
       found.push(`the money of lost dispute ${id} is counted by no refund: ${COMPARE}`)
     if (status === 'won' && counting?.kind === 'chargeback')

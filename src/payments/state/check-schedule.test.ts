@@ -155,11 +155,12 @@ for (const outcome of [UNKNOWN, { kind: 'processing' } as const]) {
     assert.ok(Math.max(...gaps) <= DAY, 'at least once a day')
     assert.equal(reviews.length, 1, 'announced once')
     assert.ok((reviews[0] as number) >= 7 * DAY && (reviews[0] as number) <= 8 * DAY)
-    assert.match(state.attempts[0]?.needsReview ?? '', /^unanswered: /)
+    assert.deepEqual(state.cases.map(({ reason }) => reason), ['unanswered'])
     assert.equal(state.attempts[0]?.status, 'abandoned')
 
     const answered = settleWith(state, state.attempts[0] as Attempt, pending(), { source: 'check', now: at() }).state
     assert.equal(answered.attempts[0]?.checks.nextAt, null, 'a clear answer ends the schedule')
+    assert.equal(answered.cases[0]?.closedBy, 'books', 'and its case')
   })
 }
 

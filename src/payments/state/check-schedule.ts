@@ -87,8 +87,8 @@ function isAnswered(attempt: Attempt): boolean {
 }
 
 /** The attempt has waited for a clear answer for too long: a person must know. */
-function isOverdue(attempt: Attempt, now: Date): boolean {
-  if (isUnasked(attempt)) return false
+export function isOverdue(attempt: Attempt, now: Date): boolean {
+  if (attempt.checks.nextAt === null) return false
   const isProcessing = attempt.status === 'processing'
   const from = isProcessing ? attempt.checks.since : endOf(attempt)
   return (isProcessing || !isAnswered(attempt)) && now.getTime() - from.getTime() >= UNANSWERED_FOR
@@ -131,14 +131,11 @@ export function restartSchedule(now: Date): CheckSchedule {
   return { since: now, count: 0, missingInARow: 0, nextAt: null, lastActivityAt: null }
 }
 
-const UNANSWERED = 'unanswered: the provider has given no clear answer for seven days. It is asked once a day.'
+export const UNANSWERED = 'unanswered: the provider has given no clear answer for seven days. It is asked once a day.'
 
-/** Sets the time of the next check. An attempt that has waited for a clear answer for a week needs a review. */
+/** Sets the time of the next check. */
 export function withNextCheck(attempt: Attempt, before: Attempt, now: Date): Attempt {
   const since = attempt.status === before.status ? attempt.checks.since : now
   const current = { ...attempt, checks: { ...attempt.checks, since } }
-  const nextAt = nextCheck(current, now)
-  const isNewReason = nextAt !== null && isOverdue(current, now) && attempt.reviewed !== UNANSWERED
-  const needsReview = attempt.needsReview ?? (isNewReason ? UNANSWERED : null)
-  return { ...current, needsReview, checks: { ...current.checks, nextAt } }
+  return { ...current, checks: { ...current.checks, nextAt: nextCheck(current, now) } }
 }

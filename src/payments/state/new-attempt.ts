@@ -59,8 +59,6 @@ export function newAttempt(
     instructions: null,
     instructionsExpireAt: null,
     noticeSaidPaid: false,
-    needsReview: null,
-    reviewed: null,
     createdAt: now,
     askedAt: now,
     resolvedAt: null,

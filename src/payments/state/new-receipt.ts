@@ -2,6 +2,7 @@ import type { AttemptId, PaymentId } from '../../kernel/ids.ts'
 import { type Currency, formatMoney, type Money, money } from '../../kernel/money.ts'
 import type { Outcome, Receipt } from '../../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
+import type { Case, CaseReason } from './case.ts'
 import { heldAmount, isReversed, reversedAmount, sharesOf, totalsOf } from './reversed-money.ts'
 
 /** A transaction that is on record, under any version of the merchant's keys. */
@@ -159,17 +160,16 @@ export function splitSurplus(attempt: Attempt, receipts: NewReceipt[]): [NewRece
   return [needed, surplus]
 }
 
-/** The reason for a review of an answer with new money, or null. */
-export function reviewReasonOf(
-  { newReceipts, contradiction }: { newReceipts: NewReceipt[]; contradiction?: string | undefined },
-  { currency, reviewed }: Attempt,
-): string | null {
-  if (contradiction && contradiction !== reviewed) return contradiction
+/** The reason for a review of new money, or null. */
+export function reviewReasonOf(newReceipts: NewReceipt[], { currency }: Attempt): string | null {
   if (newReceipts.some(({ amount }) => amount.currency !== currency)) return WRONG_CURRENCY
   return newReceipts.some(({ isReturnedUnderOtherKeys }) => isReturnedUnderOtherKeys) ? RETURNED_UNDER_OTHER_KEYS : null
 }
 
-/** Whether the review is still needed after the attempt was successful. */
-export function remainsAfterSuccess(needsReview: string | null): boolean {
-  return needsReview === WRONG_CURRENCY || needsReview === RETURNED_UNDER_OTHER_KEYS
+const ANSWERED_BY_SUCCESS: ReadonlySet<CaseReason> = new Set(['contradiction', 'unanswered', 'underpaid', 'review'])
+
+/** A success answers an unknown outcome. Money in another currency, or perhaps returned by hand, still needs a person. */
+export function isAnsweredBySuccess({ reason, summary }: Case): boolean {
+  const remains = [WRONG_CURRENCY, RETURNED_UNDER_OTHER_KEYS].some((why) => summary.includes(why))
+  return ANSWERED_BY_SUCCESS.has(reason) && !remains
 }

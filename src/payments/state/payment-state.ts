@@ -3,7 +3,9 @@ import type { EventType } from '../../events/event.ts'
 import type { AttemptId, SavedCardId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import { type Attempt, type Instructions, MAX_ATTEMPTS } from './attempt.ts'
+import { type Case, caseChanges, isReviewOfAttempt, withoutCases } from './case.ts'
 import { restartSchedule, withNextCheck } from './check-schedule.ts'
+import { withHeldMoney } from './held-money.ts'
 import { assertPending, type Payment } from './payment.ts'
 import type { EarlyReversal } from './reversed-money.ts'
 
@@ -36,6 +38,8 @@ import type { EarlyReversal } from './reversed-money.ts'
 export interface PaymentState {
   payment: Payment
   attempts: Attempt[]
+  /** The open ones, and those that a person closed: the same is not opened again. */
+  cases: Case[]
 }
 
 /** One step of a transition. Each raises the payment's sequence by one and is recorded as an event. */
@@ -65,7 +69,7 @@ export function addAttempt(state: PaymentState, attempt: Attempt): Decision {
   assert.equal(attempt.status, 'processing')
   assert.equal(attempt.number, state.attempts.length + 1)
   const attempts = [...state.attempts, withNextCheck(attempt, attempt, attempt.createdAt)]
-  return decide({ ...state, attempts }, [attemptStarted(state, attempt)])
+  return decide({ ...state, attempts }, [attemptStarted(state, attempt)], attempt.createdAt)
 }
 
 /** Events are append-only, so the audit compares the amounts of payment and attempt with these. */
@@ -132,7 +136,7 @@ export function expire(state: PaymentState, now: Date): Decision {
 function close(state: PaymentState, status: 'cancelled' | 'expired', now: Date): Decision {
   const { attempts, changes } = abandonPending(state.attempts, undefined, now)
   const payment: Payment = { ...state.payment, status, completedAt: now }
-  return decide({ payment, attempts }, [...changes, { type: `payment.${status}`, attemptId: null }])
+  return decide({ ...state, payment, attempts }, [...changes, { type: `payment.${status}`, attemptId: null }], now)
 }
 
 function assertNoneProcessing({ attempts }: PaymentState): void {
@@ -146,17 +150,10 @@ function assertNoneProcessing({ attempts }: PaymentState): void {
 }
 
 /** A person has dealt with everything that needed a review. The same reasons are not raised again. */
-export function markReviewed(state: PaymentState): Decision {
-  const open = state.attempts.filter(({ needsReview }) => needsReview !== null)
-  if (open.length === 0)
+export function markReviewed(state: PaymentState, by: { by: string; note: string }, now: Date): Decision {
+  if (!state.cases.some(isReviewOfAttempt))
     throw new Problem('conflict', 'This payment needs no review. Another member may have reviewed it.')
-  const attempts = state.attempts.map((attempt) =>
-    attempt.needsReview === null ? attempt : { ...attempt, needsReview: null, reviewed: attempt.needsReview },
-  )
-  return decide(
-    { ...state, attempts },
-    open.map(({ id }) => ({ type: 'attempt.reviewed', attemptId: id })),
-  )
+  return decide({ ...state, cases: withoutCases(state.cases, isReviewOfAttempt, { ...by, now }) }, [], now)
 }
 
 export type IssuedInstructions = Pick<Attempt, 'instructions' | 'instructionsExpireAt' | 'providerReference'>
@@ -178,7 +175,7 @@ export function storeInstructions(
     resolvedAt: status === 'abandoned' ? now : before.resolvedAt,
     checks: restartSchedule(now),
   }
-  return decide(replaceAttempt(state, withNextCheck(after, before, now)), statusChange(before, after))
+  return decide(replaceAttempt(state, withNextCheck(after, before, now)), statusChange(before, after), now)
 }
 
 /**
@@ -216,7 +213,7 @@ export function confirmSavedCard(state: PaymentState, attemptId: AttemptId, page
     pageKey,
     checks: restartSchedule(now),
   }
-  return decide(replaceAttempt(state, withNextCheck(after, before, now)), statusChange(before, after))
+  return decide(replaceAttempt(state, withNextCheck(after, before, now)), statusChange(before, after), now)
 }
 
 /** The status of an attempt that waits for the customer: `abandoned` when the payment has ended. */
@@ -254,9 +251,13 @@ export function replaceAttempt(state: PaymentState, attempt: Attempt): PaymentSt
   return { ...state, attempts: state.attempts.map((other) => (other.id === attempt.id ? attempt : other)) }
 }
 
-/** A decision with these changes, without money. */
-export function decide(state: PaymentState, changes: Change[]): Decision {
+/** A decision with these changes, and those of cases, without money. */
+export function decide(undecided: PaymentState, changes: Change[], now: Date): Decision {
+  const state = withHeldMoney(undecided, now)
+  const all = [...changes, ...caseChanges(state)]
   const { sequence, version } = state.payment
-  const payment = { ...state.payment, sequence: sequence + changes.length, version: version + 1 }
-  return { state: { ...state, payment }, changes, surplus: [], uncounted: [], counted: false, earlyReversals: [] }
+  const payment = { ...state.payment, sequence: sequence + all.length, version: version + 1 }
+  const cases = state.cases.map((each) => (each.news === null ? each : { ...each, news: null }))
+  const money = { surplus: [], uncounted: [], counted: false, earlyReversals: [] }
+  return { state: { ...state, payment, cases }, changes: all, ...money }
 }

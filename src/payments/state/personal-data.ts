@@ -43,6 +43,7 @@ const FREE_TEXT = new Set([
   'providerCode',
   'reason',
   'redirectURL',
+  'summary',
   'webhook',
 ])
 

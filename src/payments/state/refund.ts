@@ -1,8 +1,10 @@
 import { type AttemptId, newId, type PaymentId, type RefundId, uuidOf } from '../../kernel/ids.ts'
+import { type Currency, formatMoney } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Capabilities } from '../../providers/capabilities.ts'
 import type { BankAccount } from '../../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
+import { reasonOf, settleCases, withCase } from './case.ts'
 import type { Payment } from './payment.ts'
 import type { PaymentState } from './payment-state.ts'
 
@@ -22,7 +24,7 @@ export interface Refund {
   providerRefundId: string | null
   transactionIds: string[]
   tries: number
-  /** Why a person has to review it; null if no review is needed. */
+  /** Why a person has to review it, while it is pending; null if no review is needed. */
   needsReview: string | null
   createdAt: Date
   /** A person named the customer's bank account. */
@@ -72,7 +74,10 @@ export function newRefund(payment: Payment, wanted: WantedRefund, now: Date): Re
 }
 
 /** The refundable amount of each attempt, without pending refunds. */
-function refundable({ payment, attempts }: PaymentState, refunds: Refund[]): { attempt: Attempt; left: number }[] {
+function refundable(
+  { payment, attempts }: Pick<PaymentState, 'payment' | 'attempts'>,
+  refunds: Refund[],
+): { attempt: Attempt; left: number }[] {
   const winner = attempts.find(({ status }) => status === 'successful')
   return (winner ? [winner] : attempts.filter(isCountable)).map((attempt) => {
     const promised = refunds
@@ -209,6 +214,38 @@ export function refundView(refund: Refund) {
     createdAt: refund.createdAt.toISOString(),
     resolvedAt: refund.resolvedAt?.toISOString() ?? null,
   }
+}
+
+/**
+ * The case of a refund follows its status: a pending one may need a person, and one that failed does, until the same
+ * money goes back by a later refund.
+ */
+export function withCaseOfRefund(state: PaymentState, refunds: Refund[], refund: Refund, now: Date): PaymentState {
+  const why = whyPersonNeeded(refund)
+  const { id, attemptId, amount, createdAt } = refund
+  const isReplaced = (failed: Refund) =>
+    failed.attemptId === attemptId &&
+    failed.amount <= amount &&
+    failed.resolvedAt !== null &&
+    failed.resolvedAt <= createdAt
+  const replaced =
+    refund.status === 'failed' ? [] : refunds.filter((each) => each.status === 'failed' && isReplaced(each))
+  const over = settleCases(state, id, now, ({ reason }) => why === null || reason !== reasonOf(why))
+  const settled = replaced.reduce((all, failed) => settleCases(all, failed.id, now), over)
+  const attempt = state.attempts.find((each) => each.id === attemptId)
+  if (why === null || !attempt) return settled
+  const { place, merchantId, mode, paymentId, provider } = attempt
+  const subject = { kind: 'refund' as const, id, reference: refund.providerRefundId }
+  const owner = { place, merchantId, mode, paymentId, provider }
+  const wanted = { ...owner, subject, reason: reasonOf(why), summary: why, amount, currency: refund.currency }
+  return { ...settled, cases: withCase(settled.cases, wanted, { now, replaces: true }) }
+}
+
+function whyPersonNeeded(refund: Refund): string | null {
+  if (refund.status === 'pending') return refund.needsReview
+  if (refund.status === 'successful' || refund.kind === 'chargeback') return null
+  const amount = formatMoney({ amount: refund.amount, currency: refund.currency as Currency })
+  return `refund_failed: ${amount} could not be given back. ${refund.failure ?? ''}`.trim()
 }
 
 const SECOND = 1_000

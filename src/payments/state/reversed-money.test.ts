@@ -9,6 +9,7 @@ import {
   paid,
   pending,
   receipt,
+  reviewOfFirst,
   settleWith,
   types,
   UNKNOWN,
@@ -36,7 +37,7 @@ for (const channel of ['card', 'virtual-bank-account'] as const) {
     assert.deepEqual(moneyOf(first(decision)), [PRICE, PRICE, 0])
     assert.deepEqual(sums(decision.state), ['pending', 0, 0])
     assert.deepEqual(rowsOf(decision), [[PRICE, false]])
-    assert.equal(first(decision).needsReview, null)
+    assert.equal(reviewOfFirst(decision), null)
   })
 }
 
@@ -68,7 +69,7 @@ test('when a part was given back and the rest is less than was due, the attempt 
   const card = waiting('card')
   const wrong = settleWith(card.state, card.attempt, paid(givenBack(PRICE, 400)))
   assert.deepEqual(types(wrong), ['attempt.failed', 'attempt.needs_review'])
-  assert.match(first(wrong).needsReview ?? '', /400 was given back at the provider; 600 is left/)
+  assert.match(reviewOfFirst(wrong) ?? '', /400 was given back at the provider; 600 is left/)
   assert.deepEqual(sums(wrong.state), ['pending', PRICE, 400])
   assert.deepEqual(rowsOf(wrong), [[400, true]])
 

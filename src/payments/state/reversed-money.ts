@@ -1,5 +1,6 @@
 import type { Receipt } from '../../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
+import type { Payment } from './payment.ts'
 
 // Transactions that the provider had reversed in part or in full (reversal, refund in its dashboard, lost dispute)
 // before we first saw them.
@@ -51,6 +52,12 @@ export function countableAmount({ amountReceived, amountReversed }: Attempt): nu
 /** Money that was received and not reversed. */
 export function heldAmount({ amountReceived, amountReturned }: Attempt): number {
   return amountReceived - amountReturned
+}
+
+/** Money that an attempt of an ended payment holds, and that was not due. */
+export function beyondDue(payment: Pick<Payment, 'status'>, attempt: Attempt): number {
+  if (payment.status === 'pending') return 0
+  return Math.max(0, heldAmount(attempt) - (attempt.status === 'successful' ? attempt.amountCharged : 0))
 }
 
 /** What is on record of a transaction of an order. */

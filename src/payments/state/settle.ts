@@ -3,10 +3,11 @@ import { failureOf } from '../../providers/failure.ts'
 import type { Outcome, Receipt } from '../../providers/provider.ts'
 import { type Attempt, isOpen, payableAgain } from './attempt.ts'
 import { attemptAfter } from './attempt-after.ts'
-import { restartSchedule, withNextCheck } from './check-schedule.ts'
+import { raise, settleCases } from './case.ts'
+import { isOverdue, restartSchedule, UNANSWERED, withNextCheck } from './check-schedule.ts'
 import {
   areIdsProviders,
-  remainsAfterSuccess,
+  isAnsweredBySuccess,
   reviewReasonOf,
   SURPLUS_WITHOUT_IDS,
   WRONG_CURRENCY,
@@ -50,15 +51,23 @@ export function settle(state: PaymentState, report: OutcomeReport): Decision {
   const isPaid = state.payment.status === 'successful'
   const totals = totalsOf(receipts)
   const attempt = withSignal(withMoney(before, totals, isPaid), report)
-  const reviewed = {
-    ...attempt,
-    idsAreProviders: areIdsProviders(before, receipts),
-    needsReview: reviewReasonOf(report, before) ?? attempt.needsReview,
-  }
+  const known = { ...attempt, idsAreProviders: areIdsProviders(before, receipts) }
+  const raised = withReviewOfMoney(state, known, report)
   const decision = isPaid
-    ? settleAfterSuccess(state, before, reviewed, receipts, report)
-    : settleBeforeSuccess(state, before, reviewed, totals, report)
+    ? settleAfterSuccess(raised, before, known, receipts, report)
+    : settleBeforeSuccess(raised, before, known, totals, report)
   return { ...decision, earlyReversals: earlyReversals(receipts, decision.counted) }
+}
+
+/** What a person must know about the new money, or about an answer that contradicts what is on record. */
+function withReviewOfMoney(
+  state: PaymentState,
+  attempt: Attempt,
+  { newReceipts, contradiction, now }: OutcomeReport,
+): PaymentState {
+  const raised = contradiction ? raise(state, attempt, contradiction, { now }) : state
+  const why = reviewReasonOf(newReceipts, attempt)
+  return why === null ? raised : raise(raised, attempt, why, { now, isNew: true })
 }
 
 const PROVES_ORDER_EXISTS: ReadonlySet<Outcome['kind']> = new Set(['paid', 'pending', 'processing', 'declined'])
@@ -100,7 +109,7 @@ function settleAfterSuccess(
   if (received > returned) return recordSurplus(state, before, attempt, receipts, report.now)
   if (received > 0) return failAsReversed(state, before, attempt, report.now)
   if (before.status === 'successful' || before.status === 'surplus') {
-    return decide(replaceAttempt(state, withNextCheck(attempt, before, report.now)), reviewRequested(before, attempt))
+    return decide(withAttempt(state, before, attempt, report.now), [], report.now)
   }
   return applyOutcome(state, before, attempt, report)
 }
@@ -114,18 +123,19 @@ function settleBeforeSuccess(
 ): Decision {
   const { outcome, now } = report
   if (isPaidInFull(attempt, outcome)) return succeed(state, before, attempt, now)
-  if (attempt.needsReview === WRONG_CURRENCY && before.needsReview !== WRONG_CURRENCY)
-    return failAsMismatch(state, before, attempt, WRONG_CURRENCY, now)
+  const isNewlyWrong = state.cases.some(({ news, summary }) => news !== null && summary.endsWith(WRONG_CURRENCY))
+  if (isNewlyWrong) return failAsMismatch(state, before, attempt, now)
   if (returned > 0 && heldAmount(attempt) === 0) return failAsReversed(state, before, attempt, now)
   const partlyReversed =
     returned > 0 ? `reversed: ${returned} was given back at the provider; ${heldAmount(attempt)} is left.` : null
   if (attempt.channel === 'card' && received > 0) {
     const wrongAmount = `amount_mismatch: ${attempt.amountReceived} was charged in place of ${attempt.amountCharged}.`
-    return failAsMismatch(state, before, attempt, partlyReversed ?? wrongAmount, now)
+    const raised = raise(state, attempt, partlyReversed ?? wrongAmount, { now, isNew: true })
+    return failAsMismatch(raised, before, attempt, now)
   }
   if (received > 0) {
-    const needsReview = partlyReversed ?? attempt.needsReview
-    return recordUnderpayment(state, before, { ...attempt, needsReview }, now)
+    const raised = partlyReversed ? raise(state, attempt, partlyReversed, { now, isNew: true }) : state
+    return recordUnderpayment(raised, before, attempt, now)
   }
   return applyOutcome(state, before, attempt, report)
 }
@@ -154,9 +164,6 @@ function succeed(state: PaymentState, before: Attempt, paid: Attempt, now: Date)
     status: 'successful',
     failure: null,
     noticeSaidPaid: false,
-    // A success answers an unknown outcome. Money in another currency, or perhaps returned by hand, still needs a
-    // person.
-    needsReview: remainsAfterSuccess(paid.needsReview) ? paid.needsReview : null,
     resolvedAt: now,
   }
   const payment: Payment = {
@@ -177,19 +184,18 @@ function succeed(state: PaymentState, before: Attempt, paid: Attempt, now: Date)
     { type: 'attempt.successful', attemptId: attempt.id },
     { type: 'payment.successful', attemptId: attempt.id },
     ...(excess > 0 ? [moneyChange('payment.overpaid', attempt, 'excess', excess)] : []),
-    ...reviewRequested(before, attempt),
     ...others.changes,
     ...surplus.map((other) => moneyChange('payment.surplus', other, 'surplus', heldAmount(other))),
-    ...kept.map(({ id }): Change => ({ type: 'attempt.needs_review', attemptId: id })),
   ]
   const attempts = others.attempts.map((other) => {
     if (other.id === attempt.id) return withNextCheck(attempt, before, now)
     if (!withPartialMoney.includes(other)) return other
-    const rest = kept.includes(other) ? { needsReview: SURPLUS_WITHOUT_IDS } : { amountReturned: other.amountReceived }
-    return { ...other, ...rest, amountRefunded: 0 }
+    return { ...other, ...(!kept.includes(other) && { amountReturned: other.amountReceived }), amountRefunded: 0 }
   })
+  const answered = settleCases({ ...state, payment, attempts }, attempt.id, now, isAnsweredBySuccess)
+  const raised = kept.reduce((all, other) => raise(all, other, SURPLUS_WITHOUT_IDS, { now, isNew: true }), answered)
   return {
-    ...decide({ payment, attempts }, changes),
+    ...decide(raised, changes, now),
     counted: true,
     surplus: surplus
       .filter((other) => !kept.includes(other))
@@ -202,9 +208,12 @@ function moneyChange(type: EventType, { id, currency }: Attempt, name: string, a
   return { type, attemptId: id, data: { [name]: { amount, currency } } }
 }
 
-function reviewRequested(before: Attempt, after: Attempt): Change[] {
-  const isNew = after.needsReview !== null && after.needsReview !== before.needsReview
-  return isNew ? [{ type: 'attempt.needs_review', attemptId: after.id }] : []
+/** The attempt with its next check. A person must look at an outcome that is unknown for too long. */
+function withAttempt(state: PaymentState, before: Attempt, attempt: Attempt, now: Date): PaymentState {
+  const after = withNextCheck(attempt, before, now)
+  const next = replaceAttempt(state, after)
+  if (isOverdue(after, now)) return raise(next, after, UNANSWERED, { now })
+  return settleCases(next, after.id, now, ({ reason }) => reason === 'unanswered')
 }
 
 /**
@@ -228,7 +237,6 @@ function recordSurplus(
   const after: Attempt = {
     ...attempt,
     status,
-    needsReview: isRefunded ? attempt.needsReview : SURPLUS_WITHOUT_IDS,
     resolvedAt: status === before.status ? attempt.resolvedAt : now,
     noticeSaidPaid: false,
     amountReturned: attempt.amountReturned + (isRefunded ? amount : 0),
@@ -236,10 +244,10 @@ function recordSurplus(
   const changes: Change[] = [
     ...(after.status !== before.status ? [{ type: 'attempt.surplus' as const, attemptId: after.id }] : []),
     moneyChange('payment.surplus', after, 'surplus', amount),
-    ...reviewRequested(before, after),
   ]
+  const raised = isRefunded ? state : raise(state, after, SURPLUS_WITHOUT_IDS, { now, isNew: true })
   return {
-    ...decide(replaceAttempt(state, withNextCheck(after, before, now)), changes),
+    ...decide(withAttempt(raised, before, after, now), changes, now),
     surplus: receipts
       .filter((receipt) => isRefunded && !isReversed(receipt))
       .map((receipt) => ({
@@ -256,21 +264,17 @@ function failAsReversed(state: PaymentState, before: Attempt, attempt: Attempt, 
   const after: Attempt = isOpen(before)
     ? { ...attempt, status: 'failed', failure, resolvedAt: now, noticeSaidPaid: false }
     : attempt
-  const changes = [...statusChange(before, after), ...reviewRequested(before, after)]
-  return decide(replaceAttempt(state, withNextCheck(after, before, now)), changes)
+  return decide(withAttempt(state, before, after, now), statusChange(before, after), now)
 }
 
 /** The amount or currency is wrong. The money stays on record, and a person decides. */
-function failAsMismatch(state: PaymentState, before: Attempt, attempt: Attempt, why: string, now: Date): Decision {
+function failAsMismatch(state: PaymentState, before: Attempt, attempt: Attempt, now: Date): Decision {
   const failure = failureOf('amount_mismatch', null)
-  const after: Attempt = { ...attempt, status: 'failed', failure, needsReview: why, resolvedAt: now }
+  const after: Attempt = { ...attempt, status: 'failed', failure, resolvedAt: now }
   const payment = withTotalsOf(state.payment, before, attempt)
-  const changes: Change[] = [
-    ...(before.failure?.code === 'amount_mismatch' ? [] : [{ type: 'attempt.failed' as const, attemptId: after.id }]),
-    ...reviewRequested(before, after),
-  ]
-  const next = replaceAttempt({ ...state, payment }, withNextCheck(after, before, now))
-  return { ...decide(next, changes), counted: true }
+  const changes: Change[] =
+    before.failure?.code === 'amount_mismatch' ? [] : [{ type: 'attempt.failed', attemptId: after.id }]
+  return { ...decide(withAttempt({ ...state, payment }, before, after, now), changes, now), counted: true }
 }
 
 /** Less than the charged amount arrived on a bank account. The attempt waits for the missing amount. */
@@ -283,10 +287,8 @@ function recordUnderpayment(state: PaymentState, before: Attempt, attempt: Attem
   const changes: Change[] = [
     ...statusChange(before, after),
     ...(heldAmount(after) > heldAmount(before) ? [moneyChange('payment.underpaid', after, 'missing', missing)] : []),
-    ...reviewRequested(before, after),
   ]
-  const next = replaceAttempt({ ...state, payment }, withNextCheck(after, before, now))
-  return { ...decide(next, changes), counted: true }
+  return { ...decide(withAttempt({ ...state, payment }, before, after, now), changes, now), counted: true }
 }
 
 /** An outcome without new money: only the attempt's status can change. */
@@ -298,8 +300,7 @@ function applyOutcome(state: PaymentState, before: Attempt, attempt: Attempt, re
   const after = isOnRecord
     ? attemptAfter(state, known, { kind: 'pending', receipts: [] }, { ...report, noticeSays: undefined })
     : attemptAfter(state, known, outcome, report)
-  const next = withNextCheck(after, before, now)
-  return decide(replaceAttempt(state, next), [...statusChange(before, after), ...reviewRequested(before, next)])
+  return decide(withAttempt(state, before, after, now), statusChange(before, after), now)
 }
 
 /** The provider's "paid" refers to money that is on record and was partly reversed. This is no contradiction. */

@@ -19,7 +19,7 @@ export const ATTEMPT_COLUMNS = new Fixed(`
   a.amount_returned as a_amount_returned, a.amount_refunded as a_amount_refunded, a.amount_reversed as a_amount_reversed,
   a.ids_are_providers as a_ids_are_providers, a.order_reference as a_order_reference, a.provider_reference as a_provider_reference, a.save_card as a_save_card,
   a.charged_at_once as a_charged_at_once, a.failure as a_failure, a.failed_try_id as a_failed_try_id, a.instructions as a_instructions,
-  a.instructions_expire_at as a_instructions_expire_at, a.said_paid as a_said_paid, a.needs_review as a_needs_review, a.reviewed as a_reviewed,
+  a.instructions_expire_at as a_instructions_expire_at, a.said_paid as a_said_paid,
   a.created_at as a_created_at, a.asked_at as a_asked_at, a.resolved_at as a_resolved_at, a.answered_at as a_answered_at, a.next_check_at as a_next_check_at,
   a.checks as a_checks, a.watched_since as a_watched_since, a.missing_in_a_row as a_missing_in_a_row, a.active_at as a_active_at,
   a.known_to_provider as a_known_to_provider, a.page_key as a_page_key, a.by_reference as a_by_reference`)
@@ -53,8 +53,6 @@ export interface AttemptRow {
   a_instructions: Instructions | null
   a_instructions_expire_at: Date | null
   a_said_paid: boolean
-  a_needs_review: string | null
-  a_reviewed: string | null
   a_created_at: Date
   a_asked_at: Date | null
   a_resolved_at: Date | null
@@ -103,8 +101,6 @@ export function attemptOf(row: AttemptRow): Attempt {
     instructionsExpireAt: row.a_instructions_expire_at,
     // Older column names: said_paid, watched_since (checks.since) and active_at (checks.lastActivityAt).
     noticeSaidPaid: row.a_said_paid,
-    needsReview: row.a_needs_review,
-    reviewed: row.a_reviewed,
     createdAt: row.a_created_at,
     askedAt: row.a_asked_at ?? row.a_created_at,
     resolvedAt: row.a_resolved_at,
@@ -150,7 +146,7 @@ export function updateAttempt(tx: Writes, attempt: Attempt): void {
            charged_at_once = ${attempt.chargedAtOnce}, page_key = ${attempt.pageKey}, failure = ${attempt.failure},
            failed_try_id = ${attempt.failedTryId}, instructions = ${attempt.instructions},
            instructions_expire_at = ${attempt.instructionsExpireAt}, said_paid = ${attempt.noticeSaidPaid},
-           needs_review = ${attempt.needsReview}, reviewed = ${attempt.reviewed}, asked_at = ${attempt.askedAt},
+           asked_at = ${attempt.askedAt},
            resolved_at = ${attempt.resolvedAt}, answered_at = ${attempt.answeredAt}, next_check_at = ${checks.nextAt}, checks = ${checks.count}, watched_since = ${checks.since},
            missing_in_a_row = ${checks.missingInARow}, active_at = ${checks.lastActivityAt}, check_leased_until = '-infinity'
      where place = ${attempt.place} and id = ${uuidOf(attempt.id)}`)

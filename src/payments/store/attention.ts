@@ -20,8 +20,8 @@ export async function countAttention(
 ): Promise<Attention> {
   const merchant = uuidOf(merchantId)
   const row = await db.row<Attention>(sql`
-    select (select count(*) from (select from attempts where place = ${place} and merchant_id = ${merchant} and mode = ${mode}
-                                     and needs_review is not null limit ${limit}) found) as reviews,
+    select (select count(*) from (select from cases where place = ${place} and merchant_id = ${merchant} and mode = ${mode}
+                                     and closed_at is null and subject_kind = 'attempt' and summary not like 'held: %' limit ${limit}) found) as reviews,
            (select count(*) from (select from disputes where place = ${place} and merchant_id = ${merchant} and mode = ${mode}
                                      and status = 'open' limit ${limit}) found) as "openDisputes",
            (select count(*) from (select from refunds where place = ${place} and merchant_id = ${merchant} and mode = ${mode}

@@ -53,7 +53,9 @@ const OPEN_PAYMENTS = `
   union all
   select a.payment_id from attempts a
    where a.place = $1 and a.payment_id = any((select ids from locked)::uuid[])
-     and (a.next_check_at is not null or a.needs_review is not null or ${HOLDS_OPEN_MONEY.text})
+     and (a.next_check_at is not null or ${HOLDS_OPEN_MONEY.text})
+  union all
+  select payment_id from cases where place = $1 and payment_id = any((select ids from locked)::uuid[]) and closed_at is null
   union all
   select payment_id from refunds where place = $1 and payment_id = any((select ids from locked)::uuid[]) and status = 'pending'
   union all
@@ -91,6 +93,8 @@ const DELETE_CLOSED_PAYMENTS = `
     delete from reviews
      where place = $1
        and (payment_id = any((select ids from closed)::uuid[]) or receipt_id = any((select receipts from parts)::bigint[]))
+  ), deleted_cases as (
+    delete from cases where place = $1 and payment_id = any((select ids from closed)::uuid[])
   ), deleted_disputes as (
     delete from disputes where place = $1 and payment_id = any((select ids from closed)::uuid[])
   ), deleted_refunds as (

@@ -168,9 +168,7 @@ async function eraseAttempts(tx: Transaction, scope: Scope, ids: string[], erase
   const { pattern } = eraser
   await tx.rows(sql`
     update attempts a
-       set failure = n.failure, instructions = n.instructions,
-           needs_review = regexp_replace(a.needs_review, ${pattern}, ${ERASED}, 'gi'),
-           reviewed = regexp_replace(a.reviewed, ${pattern}, ${ERASED}, 'gi')
+       set failure = n.failure, instructions = n.instructions
       from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as n (id uuid, failure jsonb, instructions jsonb)
      where a.place = ${place} and a.id = n.id`)
   const attemptIds = attempts.map(({ id }) => id)
@@ -211,8 +209,12 @@ async function eraseTexts(tx: Transaction, place: Place, ids: string[], { patter
   await tx.rows(sql`
     update refunds r
        set reason = regexp_replace(r.reason, ${pattern}, ${ERASED}, 'gi'), failure = regexp_replace(r.failure, ${pattern}, ${ERASED}, 'gi'),
-           needs_review = regexp_replace(r.needs_review, ${pattern}, ${ERASED}, 'gi')
+           account_needed = regexp_replace(r.account_needed, ${pattern}, ${ERASED}, 'gi')
      where r.place = ${place} and r.payment_id = any(${ids}::uuid[])`)
+  await tx.rows(sql`
+    update cases c
+       set summary = regexp_replace(c.summary, ${pattern}, ${ERASED}, 'gi'), note = left(regexp_replace(c.note, ${pattern}, ${ERASED}, 'gi'), ${MAX_NOTE})
+     where c.place = ${place} and c.payment_id = any(${ids}::uuid[])`)
   await tx.rows(sql`
     update disputes d set reason = regexp_replace(d.reason, ${pattern}, ${ERASED}, 'gi')
      where d.place = ${place} and d.payment_id = any(${ids}::uuid[])`)

@@ -32,7 +32,7 @@ export async function countOpenCases(db: Queries, maxCounted: number): Promise<C
   const rows = await db.rows<{ kind: keyof OpenCases; mode: Mode; count: number }>(sql`
     with modes (mode) as (values ('sandbox'), ('live'))
     select 'needsReview' as kind, m.mode, count(*) as count from modes m cross join lateral (
-      select from attempts where needs_review is not null and mode = m.mode and place between ${first} and ${last} limit ${maxCounted}) d
+      select from cases where closed_at is null and subject_kind = 'attempt' and summary not like 'held: %' and mode = m.mode and place between ${first} and ${last} limit ${maxCounted}) d
      group by m.mode
     union all
     select 'unmatchedMoney', m.mode, count(*) from modes m cross join lateral (
@@ -49,8 +49,11 @@ export async function countOpenCases(db: Queries, maxCounted: number): Promise<C
      group by m.mode
     union all
     select case when d.stuck then 'refundsStuck' else 'refundsPending' end, m.mode, count(*) from modes m cross join lateral (
-      select needs_review is not null as stuck from refunds
-       where status = 'pending' and mode = m.mode and place between ${first} and ${last} limit ${maxCounted}) d
+      select (select c.reason from cases c
+               where c.place = r.place and c.place between ${first} and ${last} and c.payment_id = r.payment_id and c.subject_kind = 'refund'
+                 and c.subject = r.id::text and c.closed_at is null limit 1) is not null as stuck
+        from refunds r
+       where r.status = 'pending' and r.mode = m.mode and r.place between ${first} and ${last} limit ${maxCounted}) d
      group by d.stuck, m.mode`)
   const cases: CasesByMode = { sandbox: { ...NONE }, live: { ...NONE } }
   for (const { kind, mode, count } of rows) cases[mode][kind] = count

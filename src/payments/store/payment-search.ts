@@ -4,6 +4,7 @@ import type { Channel } from '../../kernel/channel.ts'
 import { firstUuidAt, idOf, LAST_UUID, type PaymentId, parseId, uuidOf } from '../../kernel/ids.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { AttemptStatus } from '../state/attempt.ts'
+import { HELD } from '../state/case.ts'
 import type { PaymentStatus } from '../state/payment.ts'
 
 /** The criteria of the dashboard's list. Absent: any. */
@@ -54,8 +55,11 @@ export interface ListedPayment {
 const CANDIDATE_COLUMNS = `
   p.place, p.id, p.reference, p.status, p.late, p.amount, p.amount_paid, p.amount_refunded, p.currency, p.country, p.user_email, p.user_name,
   p.user_phone_number, p.user_id, p.metadata, p.created_at, p.expires_at, p.completed_at`
+/** SQL of `isReviewOfAttempt`. */
+const IS_REVIEW = `c.closed_at is null and c.subject_kind = 'attempt' and c.summary not like '${HELD}%'`
 const LISTED_COLUMNS = `
-  p.id, p.reference, p.status, p.late, coalesce(a.needs_review, false) as "needsReview", p.amount, p.amount_paid as "amountPaid",
+  p.id, p.reference, p.status, p.late, exists (
+    select from cases c where c.place = $1 and c.payment_id = p.id and ${IS_REVIEW}) as "needsReview", p.amount, p.amount_paid as "amountPaid",
   p.amount_refunded as "amountRefunded", a.fee, p.currency, p.country, p.user_email as email, p.user_name as name,
   p.user_phone_number as "phoneNumber", p.user_id as "userId", a.attempts, last.status as "lastStatus", last.provider as "lastProvider",
   last.channel as "lastChannel", last.failure_code as "lastFailure", p.metadata, p.created_at as "createdAt", p.expires_at as "expiresAt",
@@ -134,7 +138,13 @@ const CANDIDATES = {
   'e-mail': paymentsWhere('lower(user_email) = lower($6)'),
   link: paymentsWhere('link_id = $8'),
   named: paymentsWhere('id = any($9)'),
-  review: paymentsOfAttemptsWhere('a.needs_review is not null'),
+  review: `
+      select ${CANDIDATE_COLUMNS} from payments p join (
+        select distinct c.payment_id from cases c
+         where c.place = $1 and c.merchant_id = $2 and c.mode = $3 and ${IS_REVIEW} and c.payment_id >= $4 and c.payment_id < $5
+         order by c.payment_id desc limit ${ROWS_PER_READ}
+      ) named on p.id = named.payment_id
+       where p.place = $1`,
   failure: paymentsOfAttemptsWhere(
     `a.failure is not null and a.failure->>'code' = $6`,
     `a.failure->>'providerCode' is not null and a.failure->>'providerCode' = $6`,
@@ -147,7 +157,7 @@ const MATCHING = `
       from (select) as one left join lateral (
         select ${LISTED_COLUMNS} from candidates p
           cross join lateral (
-            select count(*) as attempts, bool_or(needs_review is not null) as needs_review, max(fee) filter (where status = 'successful') as fee
+            select count(*) as attempts, max(fee) filter (where status = 'successful') as fee
               from attempts where place = $1 and payment_id = p.id) a
           left join lateral (
             select status, provider, channel, failure->>'code' as failure_code from attempts
@@ -160,7 +170,7 @@ const MATCHING = `
            and ($14::timestamptz is null or p.created_at < $14)
            and (not $15::boolean or p.late)
            and (not $16::boolean or exists (
-                 select from attempts a where a.place = $1 and a.payment_id = p.id and a.needs_review is not null))
+                 select from cases c where c.place = $1 and c.payment_id = p.id and ${IS_REVIEW}))
            and ($17::text is null and $18::text is null or exists (
                  select from attempts a
                   where a.place = $1 and a.payment_id = p.id and ($17::text is null or a.provider = $17)

@@ -9,21 +9,22 @@ import type { Payment } from '../state/payment.ts'
 import type { PaymentState } from '../state/payment-state.ts'
 import type { Refund } from '../state/refund.ts'
 import { ATTEMPT_COLUMNS, type AttemptRow, attemptOf } from './attempts.ts'
+import { CASES_OF_PAYMENT, casesIn, casesOfAll, type WithCases } from './cases.ts'
 import { findPaymentsByReference, PAYMENT_COLUMNS, type PaymentRow, paymentOf } from './payments.ts'
 import { type ReceiptOfPayment, receiptsOf } from './receipts.ts'
 import { refundsOf } from './refunds.ts'
 
-const COLUMNS = new Fixed(`${PAYMENT_COLUMNS.text}, ${ATTEMPT_COLUMNS.text}`)
+const COLUMNS = new Fixed(`${PAYMENT_COLUMNS.text}, ${ATTEMPT_COLUMNS.text}, ${CASES_OF_PAYMENT.text}`)
 
 /** One row for each attempt, or one without an attempt. */
-type StateRow = PaymentRow & (AttemptRow | { a_id: null })
+type StateRow = PaymentRow & WithCases & (AttemptRow | { a_id: null })
 
 async function readState(db: Queries, statement: Statement): Promise<PaymentState | undefined> {
   const rows = await db.rows<StateRow>(statement)
   const [first] = rows
   if (!first) return undefined
   const attempts = rows.filter((row) => row.a_id !== null).map((row) => attemptOf(row as AttemptRow))
-  return { payment: paymentOf(first), attempts }
+  return { payment: paymentOf(first), attempts, cases: casesIn(rows) }
 }
 
 export function findPaymentStateById(db: Queries, id: PaymentId): Promise<PaymentState | undefined> {
@@ -144,14 +145,22 @@ export async function lockPayment(tx: Queries, id: PaymentId): Promise<LockedPay
   const [payment, attempts, receipts, refunds] = await Promise.all([
     tx.row<PaymentRow>(sql`
       select ${PAYMENT_COLUMNS} from payments p where p.place = ${place} and p.id = ${uuid} for no key update`),
-    tx.rows<AttemptRow>(sql`
-      select ${ATTEMPT_COLUMNS} from attempts a where a.place = ${place} and a.payment_id = ${uuid} order by a.number`),
+    tx.rows<AttemptRow & WithCases>(sql`
+      select ${ATTEMPT_COLUMNS}, ${CASES_OF_PAYMENT} from attempts a
+       where a.place = ${place} and a.payment_id = ${uuid} order by a.number`),
     receiptsOf(tx, id),
     refundsOf(tx, id),
   ])
   if (!payment) throw new Error(`payment ${id} is gone`)
   const lockedAt = payment.sequence
-  return { payment: paymentOf(payment), attempts: attempts.map(attemptOf), receipts, refunds, lockedAt }
+  return {
+    payment: paymentOf(payment),
+    attempts: attempts.map(attemptOf),
+    cases: casesIn(attempts),
+    receipts,
+    refunds,
+    lockedAt,
+  }
 }
 
 /** For the operator: finds by id, reference or attempt reference, over all merchants. */
@@ -174,12 +183,14 @@ async function findByAttemptReference(db: Queries, name: string): Promise<Paymen
 }
 
 export async function withAttempts(db: Queries, payments: Payment[]): Promise<PaymentState[]> {
-  const attempts = await attemptsOf(
-    db,
-    payments.map(({ id }) => id),
-  )
+  const ids = payments.map(({ id }) => id)
+  const [attempts, cases] = await Promise.all([attemptsOf(db, ids), casesOfAll(db, ids)])
   const byPayment = Map.groupBy(attempts, ({ paymentId }) => paymentId)
-  return payments.map((payment) => ({ payment, attempts: byPayment.get(payment.id) ?? [] }))
+  return payments.map((payment) => ({
+    payment,
+    attempts: byPayment.get(payment.id) ?? [],
+    cases: cases.get(payment.id) ?? [],
+  }))
 }
 
 async function attemptsOf(db: Queries, paymentIds: PaymentId[]): Promise<Attempt[]> {

@@ -9,12 +9,19 @@ import { dueTimes, type Postponed } from '../../outbound/call-limits.ts'
 import type { BankAccount, ListedRefund } from '../../providers/provider.ts'
 import type { Attempt } from '../state/attempt.ts'
 import type { PaymentState } from '../state/payment-state.ts'
-import type { Refund, RefundKind } from '../state/refund.ts'
+import { isWaitingForAccount, type Refund, type RefundKind } from '../state/refund.ts'
 
-const COLUMNS =
-  new Fixed(`r.place, r.id, r.payment_id, r.attempt_id, r.amount, r.currency, r.kind, r.counted, r.status, r.reason, r.failure,
-  r.provider_refund_id, r.transaction_ids, r.tries, r.needs_review, r.created_at, r.account_taken_at, r.resolved_at,
-  r.account_taken_at is not null or r.sealed_account is not null as has_account`)
+const OWN_COLUMNS = `r.place, r.id, r.payment_id, r.attempt_id, r.amount, r.currency, r.kind, r.counted, r.status, r.reason, r.failure,
+  r.provider_refund_id, r.transaction_ids, r.tries, r.account_needed, r.created_at, r.account_taken_at, r.resolved_at,
+  r.account_taken_at is not null or r.sealed_account is not null as has_account`
+/** The place is the first parameter of the statement. */
+const COLUMNS = new Fixed(`${OWN_COLUMNS}, (
+  select c.summary from cases c
+   where c.place = $1 and c.payment_id = r.payment_id and c.subject_kind = 'refund' and c.subject = r.id::text
+     and c.reason = 'unanswered' and r.status = 'pending' and (c.closed_at is null or c.closed_by <> 'books')
+   order by c.id desc limit 1) as unanswered`)
+/** Of a claimed refund, which is read again before it changes. */
+const CLAIMED_COLUMNS = new Fixed(`${OWN_COLUMNS}, null as unanswered`)
 
 interface RefundRow {
   place: number
@@ -31,7 +38,8 @@ interface RefundRow {
   provider_refund_id: string | null
   transaction_ids: string[]
   tries: number
-  needs_review: string | null
+  account_needed: string | null
+  unanswered: string | null
   created_at: Date
   has_account: boolean
   account_taken_at: Date | null
@@ -54,7 +62,7 @@ function refundOf(row: RefundRow): Refund {
     providerRefundId: row.provider_refund_id,
     transactionIds: row.transaction_ids,
     tries: row.tries,
-    needsReview: row.needs_review,
+    needsReview: row.account_needed ?? row.unanswered,
     createdAt: row.created_at,
     hasAccount: row.has_account,
     accountTakenAt: row.account_taken_at,
@@ -175,7 +183,7 @@ export function saveResolved(tx: Writes, refund: Refund): void {
   const takenAt = refund.accountTakenAt ?? (refund.hasAccount ? refund.resolvedAt : null) // `hasAccount` stays true
   tx.write(sql`
     update refunds set status = ${refund.status}, failure = ${refund.failure}, provider_refund_id = ${refund.providerRefundId},
-           amount = ${refund.amount}, counted = ${refund.counted}, needs_review = ${refund.needsReview}, due_at = null, leased_until = '-infinity',
+           amount = ${refund.amount}, counted = ${refund.counted}, account_needed = null, due_at = null, leased_until = '-infinity',
            resolved_at = ${refund.resolvedAt}, sealed_account = null,
            account_taken_at = ${takenAt}
      where place = ${placeOf(refund.id)} and id = ${uuidOf(refund.id)}`)
@@ -217,7 +225,8 @@ export function forgetRefundAccount(tx: Writes, id: RefundId): void {
 /** Schedules the retry of a refund without a final answer. The caller has locked it, and it is pending. */
 export function saveUnanswered(tx: Writes, refund: Refund, dueAt: Date): void {
   tx.write(sql`
-    update refunds set provider_refund_id = ${refund.providerRefundId}, tries = ${refund.tries}, needs_review = ${refund.needsReview},
+    update refunds set provider_refund_id = ${refund.providerRefundId}, tries = ${refund.tries},
+           account_needed = ${isWaitingForAccount(refund) ? refund.needsReview : null},
            account_taken_at = ${refund.accountTakenAt}, due_at = ${dueAt}, leased_until = '-infinity'
      where place = ${placeOf(refund.id)} and id = ${uuidOf(refund.id)}`)
 }
@@ -277,7 +286,7 @@ export async function claimDueRefunds(db: Queries, limit: number): Promise<Claim
       update refunds r set lease = ${lease.token}, leased_until = ${now}::timestamptz + make_interval(secs => ${REFUND_LEASE_MS / 1_000})
        where r.place = ${place} and r.id = any(${group.map(({ id }) => id)}::uuid[]) and (r.status = 'pending') is true
          and (r.due_at <= ${now}::timestamptz) is true and r.leased_until <= ${now}::timestamptz
-      returning ${COLUMNS}`),
+      returning ${CLAIMED_COLUMNS}`),
   )
   const integrations = new Map(due.map(({ id, integration }) => [id, integration]))
   return rows.map((row) => ({ refund: refundOf(row), lease, integration: integrations.get(row.id) ?? '' }))

@@ -25,7 +25,7 @@ export async function timelineOf(db: Queries, id: PaymentId): Promise<TimelineEn
              jsonb_strip_nulls(jsonb_build_object('sequence', e.sequence, 'cause', e.cause,
                'failure', case when e.type = 'attempt.failed' then e.data->'attempt'->'failure' end,
                'missing', e.data->'missing', 'excess', e.data->'excess', 'surplus', e.data->'surplus', 'refund', e.data->'refund',
-               'dispute', e.data->'dispute'))
+               'dispute', e.data->'dispute', 'case', e.data->'case'))
         from events e left join attempts a on a.place = ${place} and a.payment_id = e.payment_id and a.reference = e.data->'attempt'->>'reference'
        where e.place = ${place} and e.payment_id = ${payment}
       union all

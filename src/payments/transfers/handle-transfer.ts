@@ -9,7 +9,7 @@ import { changePayment, writeDecision } from '../change-payment.ts'
 import type { PaymentDeps } from '../deps.ts'
 import {
   capabilitiesOf,
-  refundChange,
+  decideRefund,
   refundedBefore,
   sendRefund,
   withRefunded,
@@ -219,7 +219,7 @@ function addAttemptFor(
   const channel = capabilities.channels.includes('virtual-bank-account') ? 'virtual-bank-account' : 'card'
   const attempt = newAttempt(before, { capabilities, channel, keysVersion, chargedAtOnce: false }, deps.clock.now())
   const attempts = [...before.attempts, attempt]
-  const decision = decide({ ...before, attempts }, [attemptStarted(before, attempt)])
+  const decision = decide({ ...before, attempts }, [attemptStarted(before, attempt)], deps.clock.now())
   writeDecision(tx, deps, before, decision, { cause: 'match' })
   return { attempt, before: { ...before, ...decision.state } }
 }
@@ -342,9 +342,9 @@ function recordByHand({ tx, deps, before }: Closing, by: Handling, open: OpenMon
     const wanted = { attemptId, amount, counted, kind: 'provider', reason: by.note, isDone: true } as const
     const refund = newRefund(state.payment, { ...wanted, transactionIds: [] }, deps.clock.now())
     insertRefund(tx, state.payment, refund)
-    const after = withRefunded(withReversal(state, attemptId, amount), refund)
-    const decision = decide(after, [refundChange(refund)])
     const refunds = [...state.refunds, refund]
+    const returned = withRefunded(withReversal(state, attemptId, amount), refund)
+    const decision = decideRefund(returned, refunds, refund, refund.createdAt)
     writeDecision(tx, deps, state, decision, { cause: 'returned by hand', refunds })
     const review = { ...reviewOf(open), act: 'returned_by_hand' as const, refundId: refund.id }
     writeReview(tx, deps, by, { ...review, paymentId, amount, currency })

@@ -13,7 +13,7 @@ export async function reviewPayment(
 ): Promise<PaymentState> {
   return changePayment(deps, id, {
     decide: (before, _, tx) => {
-      const decision = markReviewed(before)
+      const decision = markReviewed(before, { by: by.actor, note: by.note }, deps.clock.now())
       writeDecision(tx, deps, before, decision, { cause: 'review' })
       const { place, amount, currency, merchantId } = before.payment
       writeReview(tx, deps, by, { kind: 'payment', act: 'reviewed', paymentId: id, amount, currency })

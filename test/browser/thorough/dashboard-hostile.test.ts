@@ -87,7 +87,7 @@ async function plant(memberId: MemberId, answering: string): Promise<string[]> {
     ({ length }) => length > 0,
   )
   await shop.call('POST', `/payments/v1/payments/${paid.id}/refunds`, { amount: 100, reason: 'x' })
-  await database.rows(sql`update refunds set reason = ${all}, failure = ${all}, needs_review = ${all}`)
+  await database.rows(sql`update refunds set reason = ${all}, failure = ${all}, account_needed = ${all}`)
   await database.rows(sql`update delivery_tries set answer = ${all}, error = ${all}`)
   await database.rows(sql`update deliveries set url = ${all}`)
   await database.rows(sql`update merchants set name = ${'"><img src onerror=pwned()>'} where id = ${merchant}`)

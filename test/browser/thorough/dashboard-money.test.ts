@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../../../src/database/sql.ts'
-import { type PaymentId, uuidOf } from '../../../src/kernel/ids.ts'
 import { openBrowser } from '../../support/browser.ts'
+import { openCases } from '../../support/cases.ts'
 import { addMember, signedInBrowser } from '../../support/dashboard.ts'
 import { createDatabase } from '../../support/database.ts'
 import { eventually, startPaying } from '../../support/paying.ts'
@@ -59,9 +59,7 @@ await eventually(
   ({ body }) => body.data.length === 1,
 )
 const reviewed = await shop.payment('ORDER-2002')
-await database.rows(sql`
-  update attempts set needs_review = 'unanswered: the provider never gave a clear answer.'
-   where payment_id = ${uuidOf(reviewed.id as PaymentId)}`)
+await openCases(database, ['ORDER-2002'], 'unanswered: the provider never gave a clear answer.')
 
 const open = (path: string, look?: Look) =>
   openScreen(browser, member, `${baseUrl}/dashboard/${merchantId}/sandbox${path}`, look)

@@ -233,7 +233,7 @@ function compareHeard(payments: { id: string; reference: string; status: string 
 
 function readAttempts(database: Database): Promise<AttemptRow[]> {
   return database.rows(sql`
-    select a.reference, p.reference as payment, a.order_reference, a.channel, a.status, a.needs_review, a.amount_charged
+    select a.reference, p.reference as payment, a.order_reference, a.channel, a.status, (select c.summary from cases c where c.subject = a.id::text and c.closed_at is null and c.summary not like 'held: %' order by c.id limit 1) as needs_review, a.amount_charged
       from attempts a join payments p on p.id = a.payment_id`)
 }
 

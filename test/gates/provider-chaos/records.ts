@@ -1,6 +1,7 @@
 import type { Database } from '../../../src/database/database.ts'
 import { sql } from '../../../src/database/sql.ts'
 import { audit, type Records } from '../../../src/payments/state/audit.ts'
+import { needsReviewOf } from '../../../src/payments/state/case.ts'
 import type { Payment } from '../../../src/payments/state/payment.ts'
 import { recordsAfter } from '../../../src/payments/store/audit-records.ts'
 
@@ -29,7 +30,7 @@ export function comparePayment(records: Records, ledger: Map<string, Ordered>): 
   const beyond = sumOf(records.receipts.filter(({ counted }) => !counted))
   const back = sumOf(records.refunds.filter(({ counted }) => !counted))
   const held = attempts
-    .filter(({ needsReview }) => needsReview?.startsWith('surplus: '))
+    .filter(({ id }) => needsReviewOf(records.state.cases, id)?.startsWith('surplus: '))
     .reduce((total, each) => {
       const received = records.receipts.filter(({ attemptId, counted }) => attemptId === each.id && !counted)
       return (

@@ -106,7 +106,7 @@ export class Sandbox implements PlayedProvider {
       select reference, order_reference as order, amount_charged as charged, status,
              coalesce(greatest(next_check_at, check_leased_until) < now() - ${LATE_BY_SECONDS} * interval '1 second'
                       and next_check_at is not null, false) as is_overdue,
-             status = 'processing' and next_check_at is null and needs_review is null as is_unscheduled
+             status = 'processing' and next_check_at is null and not exists (select from cases c where c.subject = attempts.id::text) as is_unscheduled
         from attempts`)
     const chargedOf = new Map(attempts.map(({ order, charged }) => [order, charged]))
     return [

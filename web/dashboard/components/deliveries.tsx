@@ -33,7 +33,7 @@ export function Deliveries({ path, showsPayment, pages, clearFilters }: Parts) {
   const [opened, setOpened] = useState<Delivery>()
   const payment: Column<Delivery> = {
     name: 'Payment',
-    show: (row) => <Link href={merchant.path(`/payments/${row.payment}`)}>Open</Link>,
+    show: (row) => row.payment && <Link href={merchant.path(`/payments/${row.payment}`)}>Open</Link>,
   }
   const shownPages = pages?.(page.data?.nextCursor)
   return (
