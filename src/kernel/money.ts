@@ -86,6 +86,12 @@ export function formatMoney(sum: Money, locale = 'en'): string {
   return known.last.text
 }
 
+/** For problems of the API: 1250000 NGN (₦12,500.00). The dashboard shows the part in parentheses only. */
+export function nameBothWays(sum: { amount: number; currency: string }): string {
+  const { amount, currency } = sum as Money
+  return `${amount} ${currency} (${formatMoney({ amount, currency })})`
+}
+
 /** How many decimals the currency has: 2 for NGN, 0 for JPY. */
 export const decimalsOf = (currency: Currency): number => formatOf(currency, 'en').digits
 

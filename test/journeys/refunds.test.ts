@@ -91,6 +91,7 @@ test('more than was paid is 422 refund_exceeds_payment with the refundable amoun
   assert.equal((await refund(shop, reference, { amount: AMOUNT - 10 })).status, 201)
   const more = await refund(shop, reference, { amount: 11 })
   assert.deepEqual([more.status, more.body.refundable], [422, 10])
+  assert.equal(more.body.detail, '10 NGN (₦0.10) of 1250000 NGN (₦12,500.00) can still be refunded.')
   assert.equal((await refund(shop, reference, { amount: 10 })).status, 201)
   const nothing = await refund(shop, reference, { allowDuplicate: true })
   assert.deepEqual([nothing.status, nothing.body.code, nothing.body.refundable], [422, 'refund_exceeds_payment', 0])
@@ -276,7 +277,10 @@ test('parts that came through two attempts go back one by one: too much at once 
   const orders = await cancelledWithParts('in-two-parts', [700_000, 500_000])
   const both = await refund(shop, 'in-two-parts', { amount: 1_200_000 })
   assert.deepEqual([both.status, both.body.code, both.body.refundable], [422, 'refund_exceeds_payment', 700_000])
-  assert.match(both.body.detail, /^1200000 of 1200000 NGN .*700000 at most can go back at once/)
+  assert.match(
+    both.body.detail,
+    /^1200000 NGN \(₦12,000.00\) of 1200000 NGN .*700000 NGN \(₦7,000.00\) at most can go back at once/,
+  )
 
   const larger = await refund(shop, 'in-two-parts')
   assert.deepEqual([larger.status, larger.body.data.status, larger.body.data.amount], [201, 'successful', 700_000])

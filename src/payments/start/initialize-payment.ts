@@ -4,7 +4,7 @@ import { type EnabledIntegration, listEnabledIntegrations } from '../../integrat
 import type { Channel } from '../../kernel/channel.ts'
 import type { Country } from '../../kernel/country.ts'
 import { parseId } from '../../kernel/ids.ts'
-import { type Currency, defaultCountry } from '../../kernel/money.ts'
+import { type Currency, defaultCountry, nameBothWays } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Caller } from '../../merchants/merchant.ts'
 import type { Capabilities } from '../../providers/capabilities.ts'
@@ -191,7 +191,7 @@ async function findOpenPayment(
   if (payment.amount !== amount || payment.currency !== currency) {
     throw new Problem(
       'reference_conflict',
-      `The reference ${reference} belongs to a payment of ${payment.amount} ${payment.currency}, not ${amount} ${currency}. Send the same amount and currency to add an attempt to it, or use another reference.`,
+      `The reference ${reference} belongs to a payment of ${nameBothWays(payment)}, not ${nameBothWays({ amount, currency })}. Send the same amount and currency to add an attempt to it, or use another reference.`,
     )
   }
   if (isAnotherUser(user, payment.user)) {

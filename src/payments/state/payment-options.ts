@@ -1,6 +1,7 @@
 import { canTake, type Integration } from '../../integrations/integration.ts'
 import type { Channel } from '../../kernel/channel.ts'
 import { chargeFor, feeOf } from '../../kernel/fee.ts'
+import { nameBothWays } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Capabilities } from '../../providers/capabilities.ts'
 import type { Providers } from '../../providers/provider.ts'
@@ -38,10 +39,7 @@ export function optionsForChannel(
   if (options.length > 0) return options
   const { amount, currency, country } = payment
   throw integrationsFor(payment, integrations).some(({ channels }) => channels.includes(channel))
-    ? new Problem(
-        'amount_out_of_range',
-        `No provider takes ${amount} ${currency} (in the lowest denomination) by ${channel}.`,
-      )
+    ? new Problem('amount_out_of_range', `No provider takes ${nameBothWays({ amount, currency })} by ${channel}.`)
     : new Problem('no_integration_available', `No integration takes ${currency} in ${country} by ${channel}.`)
 }
 
@@ -81,9 +79,12 @@ export function priceOf(
   const price = computePrice(payment, capabilities, channel)
   const limits = limitsOf(payment, capabilities)
   if (isWithin(price.amountCharged, limits)) return price
+  const [min, max, wanted] = [limits.min, limits.max, price.amountCharged].map((amount) =>
+    nameBothWays({ amount, currency: payment.currency }),
+  )
   throw new Problem(
     'amount_out_of_range',
-    `${capabilities.name} takes ${limits.min} to ${limits.max} ${payment.currency} (in the lowest denomination) at once; this would be ${price.amountCharged}.`,
+    `${capabilities.name} takes ${min} to ${max} at once; this would be ${wanted}.`,
   )
 }
 

@@ -78,7 +78,7 @@ test('more than one attempt has is refused with how much can go back at once, an
   const { state, one, two } = inTwoParts()
   const { code, message, extra } = refusal(() => planRefund(state, [], 501))
   assert.deepEqual([code, extra], ['refund_exceeds_payment', { refundable: 500 }])
-  assert.match(message, /^800 of 800 NGN .* 500 at most can go back at once/)
+  assert.match(message, /^800 NGN \(₦8.00\) of 800 NGN \(₦8.00\) can .* 500 NGN \(₦5.00\) at most can go back at once/)
   const all = [refundOf(state, one, { amount: 300 }), refundOf(state, two, { amount: 500 })]
   const nothing = refusal(() => planRefund(state, all, undefined))
   assert.deepEqual(nothing.extra, { refundable: 0 })

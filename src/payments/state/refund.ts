@@ -1,5 +1,5 @@
 import { type AttemptId, newId, type PaymentId, type RefundId, uuidOf } from '../../kernel/ids.ts'
-import { type Currency, formatMoney } from '../../kernel/money.ts'
+import { type Currency, formatMoney, nameBothWays } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Capabilities } from '../../providers/capabilities.ts'
 import type { BankAccount } from '../../providers/provider.ts'
@@ -118,11 +118,15 @@ export function planRefund(
   const amount = wanted ?? most
   const source = held.findLast(({ left }) => left >= amount)
   if (!source || amount < 1) {
-    const total = held.reduce((sum, { left }) => sum + left, 0)
-    const inParts = total > most ? ` It came in parts: ${most} at most can go back at once.` : ''
+    const named = (amount: number) => nameBothWays({ amount, currency: payment.currency })
+    const total = held.reduce((sum, { left }) => sum + Math.max(0, left), 0)
+    const inParts = total > most ? ` It came in parts: ${named(most)} at most can go back at once.` : ''
+    const pending = refunds.filter(({ counted, status }) => counted && status === 'pending')
+    const onItsWay = pending.reduce((sum, refund) => sum + refund.amount, 0)
+    const reserved = onItsWay > 0 ? ` ${named(onItsWay)} is in refunds that are not finished.` : ''
     throw new Problem(
       'refund_exceeds_payment',
-      `${total} of ${payment.amountPaid} ${payment.currency} (in the lowest denomination) can still be refunded.${inParts}`,
+      `${named(total)} of ${named(payment.amountPaid)} can still be refunded.${reserved}${inParts}`,
       { extra: { refundable: most } },
     )
   }
@@ -194,7 +198,7 @@ export function assertNotRepeated(refunds: Refund[], state: PaymentState, wanted
   if (!repeated) return
   throw new Problem(
     'duplicate_refund',
-    `A refund of ${repeated.amount} ${repeated.currency} of this payment was made less than a minute ago. To make a second one on purpose, send "allowDuplicate": true or an Idempotency-Key of its own.`,
+    `A refund of ${nameBothWays(repeated)} of this payment was made less than a minute ago. To make a second one on purpose, send "allowDuplicate": true or an Idempotency-Key of its own.`,
     { extra: { existing: refundView(repeated) } },
   )
 }
