@@ -51,6 +51,12 @@ test('demo data has payments of every kind in the sandbox alone, the audit finds
   const audit = await run('audit')
   assert.equal(audit.code, 0, audit.output)
   assert.match(audit.output, /^300 payments and \d{3,} rollups audited: no differences\.$/m)
+  await database.rows(sql`
+    update payments set amount = 1 where place = (select place from payments limit 1) and reference = (
+      select min(reference) from payments where status = 'successful')`)
+  const tampered = await run('audit', '--json')
+  assert.equal(tampered.code, 1)
+  assert.match(JSON.parse(tampered.output).findings[0].finding, /^the amount is 1 \w+, its records say \d+ /)
   const again = await run('demo-data', '--payments', '300')
   assert.equal(again.code, 1)
   assert.match(again.output, /has the demo data of seed 1 already/)
