@@ -11,13 +11,16 @@ export class ApiError extends Error {
   readonly methods: ProofMethod[]
 
   constructor(status: number, problem: Problem) {
-    super(problem.detail ?? 'The service did not answer. Check your connection.')
+    super(forPeople(problem.detail ?? 'The service did not answer. Check your connection.'))
     this.status = status
     this.code = problem.code ?? 'unavailable'
     this.methods = problem.methods ?? []
     this.fields = Object.fromEntries((problem.errors ?? []).map(({ pointer, message }) => [pointer.slice(1), message]))
   }
 }
+
+/** Problems of the API name an amount in both ways: 1250000 NGN (₦12,500.00). People read the second one. */
+const forPeople = (detail: string) => detail.replaceAll(/\b\d+ [A-Z]{3} \(([^()]+)\)/g, '$1')
 
 /** The member closed the step-up dialog. Nothing was changed and nothing is shown. */
 export class Cancelled extends Error {}

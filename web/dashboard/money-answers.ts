@@ -8,6 +8,7 @@ export type TransferResult = Contract.TransferResult
 export interface Dispute {
   id: string
   payment: string
+  attempt: string
   amount: number
   currency: string
   status: 'open' | 'won' | 'lost'

@@ -8,11 +8,13 @@ interface Shown {
   amountPaid: number
   amountRefunded: number
   lastStatus: AttemptStatus | null
+  /** What stands above the state, where all of the payment is known. */
+  above?: [Tone, string] | undefined
 }
 
 /** The state of a payment in one word: what its merchant has to know first. */
 export function PaymentStatusMark(payment: Shown) {
-  const [tone, word] = stateOf(payment)
+  const [tone, word] = payment.above ?? stateOf(payment)
   return <Status tone={tone}>{word}</Status>
 }
 
@@ -69,6 +71,11 @@ export function providerName(name: string): string {
 
 export function channelName(channel: string): string {
   return channel === 'card' ? 'Card' : 'Bank transfer'
+}
+
+/** `amount_mismatch: money came …` without the code; a code alone in words. */
+export function withoutCode(reason: string): string {
+  return /^[a-z_]+$/.test(reason) ? inWords(reason) : reason.replace(/^[a-z_]+: /, '')
 }
 
 /** `insufficient_funds` is "Insufficient funds". */

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { newIdempotencyKey, send } from '../api.ts'
+import type { Dispute } from '../money-answers.ts'
 import type { Payment, Refund } from '../payment-answers.ts'
 import { useMerchant } from '../session.ts'
 import { useAction } from './data.ts'
@@ -7,7 +8,7 @@ import { Dialog } from './dialog.tsx'
 import { Field, Form, fieldErrors } from './form.tsx'
 import { List } from './list.tsx'
 import { amountMistake } from './money-fields.tsx'
-import { RefundStatusMark } from './payment-status.tsx'
+import { RefundStatusMark, withoutCode } from './payment-status.tsx'
 import { BankAccountFields, needsAccount, RetryRefundDialog, useAccountFields } from './refund-account.tsx'
 import { formatMoney, Money, parseMoney, Time } from './values.tsx'
 
@@ -39,7 +40,7 @@ export function RefundsOfPayment({ refunds, path }: { refunds: Refund[]; path: s
             show: (refund) => (
               <div>
                 <RefundStatusMark {...refund} />
-                {refund.needsReview && <div class="cell-more">{refund.needsReview}</div>}
+                {refund.needsReview && <div class="cell-more">{withoutCode(refund.needsReview)}</div>}
                 {giveAccount(refund)}
               </div>
             ),
@@ -53,16 +54,30 @@ export function RefundsOfPayment({ refunds, path }: { refunds: Refund[]; path: s
   )
 }
 
+/** In refunds that the provider has not finished. Surplus never counted towards the payment. */
+export function pendingAmount({ refunds }: Payment): number {
+  return refunds
+    .filter(({ kind, status }) => status === 'pending' && kind !== 'surplus')
+    .reduce((sum, { amount }) => sum + amount, 0)
+}
+
+export function leftToRefund(payment: Payment): number {
+  return payment.amountPaid - payment.amountRefunded - pendingAmount(payment)
+}
+
 interface DialogParts {
   payment: Payment
+  disputes: Dispute[]
   path: string
   onClose: () => void
 }
 
-export function RefundDialog({ payment, path, onClose }: DialogParts) {
+export function RefundDialog({ payment, disputes, path, onClose }: DialogParts) {
   const merchant = useMerchant()
   const { currency } = payment
-  const left = payment.amountPaid - payment.amountRefunded
+  const left = leftToRefund(payment)
+  const onItsWay = pendingAmount(payment)
+  const named = (some: number) => formatMoney(some, currency)
   const [amount, setAmount] = useState('')
   const [reason, setReason] = useState('')
   const fields = useAccountFields()
@@ -87,20 +102,28 @@ export function RefundDialog({ payment, path, onClose }: DialogParts) {
     onDone: onClose,
   })
   const errors = fieldErrors(action.error)
+  const tooMuch = wanted !== undefined && wanted > left ? `Only ${named(left)} can still be refunded` : undefined
+  const disputed = disputes.filter(({ status }) => status === 'open').reduce((sum, each) => sum + each.amount, 0)
   return (
     <Dialog title="Refund" onClose={onClose}>
+      {disputed > 0 && (
+        <p class="warning">
+          The customer’s bank disputes {named(disputed)} of this payment. What you refund now can be taken a second
+          time, if the dispute is lost. Ask the provider first.
+        </p>
+      )}
       <Form
-        submit={wanted === undefined && amount !== '' ? 'Refund' : `Refund ${formatMoney(wanted ?? left, currency)}`}
+        submit={wanted === undefined && amount !== '' ? 'Refund' : `Refund ${named(wanted ?? left)}`}
         isDangerous
         action={action}
         onCancel={onClose}
       >
         <Field
           label={`Amount in ${currency}`}
-          hint={`Leave it empty to refund everything: ${formatMoney(left, currency)}.`}
+          hint={`Leave it empty to refund all that is left: ${named(left)}.${onItsWay > 0 ? ` ${named(onItsWay)} is in refunds that are not finished.` : ''}`}
           inputMode="decimal"
           value={amount}
-          error={amountMistake(amount, wanted) ?? errors.amount}
+          error={amountMistake(amount, wanted) ?? tooMuch ?? errors.amount}
           onText={(text) => {
             setAmount(text)
             setKey(newIdempotencyKey())

@@ -7,14 +7,22 @@ import { Deliveries } from '../components/deliveries.tsx'
 import { Dialog } from '../components/dialog.tsx'
 import { Form } from '../components/form.tsx'
 import { List } from '../components/list.tsx'
+import { AttentionList, attentionOf } from '../components/payment-attention.tsx'
 import { openReviews, ReviewDialog, ReviewsOfPayment } from '../components/payment-review.tsx'
-import { AttemptStatusMark, channelName, PaymentStatusMark, providerName } from '../components/payment-status.tsx'
+import {
+  AttemptStatusMark,
+  channelName,
+  PaymentStatusMark,
+  providerName,
+  withoutCode,
+} from '../components/payment-status.tsx'
 import { ProblemPanel, ProblemText } from '../components/problem.tsx'
 import { QrCode } from '../components/qr-code.tsx'
-import { RefundDialog, RefundsOfPayment } from '../components/refunds-of-payment.tsx'
+import { leftToRefund, pendingAmount, RefundDialog, RefundsOfPayment } from '../components/refunds-of-payment.tsx'
 import { Facts, Screen, Section } from '../components/screen.tsx'
 import { Timeline } from '../components/timeline.tsx'
 import { formatMoney, Money, Time } from '../components/values.tsx'
+import type { Dispute } from '../money-answers.ts'
 import type { Attempt, Payment } from '../payment-answers.ts'
 import { useMerchant } from '../session.ts'
 
@@ -35,6 +43,8 @@ export default function PaymentScreen() {
 function Loaded({ payment, path }: { payment: Payment; path: string }) {
   const merchant = useMerchant()
   const { currency, user, metadata } = payment
+  const { data: disputes = [] } = useData<Dispute[]>(merchant.api('/disputes') + query({ payment: payment.id }))
+  const attention = attentionOf(payment, disputes)
   return (
     <Screen
       title={formatMoney(payment.amount, currency)}
@@ -43,13 +53,15 @@ function Loaded({ payment, path }: { payment: Payment; path: string }) {
           <PaymentStatusMark
             {...payment}
             lastStatus={payment.attempts.at(-1)?.status ?? null}
-            needsReview={needsReview(payment)}
+            needsReview={false}
+            above={attention[0]?.state}
           />
           <code>{payment.reference}</code>
         </span>
       }
-      actions={<Actions payment={payment} path={path} />}
+      actions={<Actions payment={payment} path={path} disputes={disputes} />}
     >
+      <AttentionList all={attention} />
       <div class="payment">
         <div class="facts-column">
           <Section title="Money">
@@ -129,12 +141,9 @@ function MadeWith({ link }: { link: string }) {
   return <Link href={useMerchant().path(`/links/${link}`)}>a reusable link</Link>
 }
 
-function needsReview({ attempts, refunds }: Payment): boolean {
-  return [...attempts, ...refunds].some((each) => each.needsReview !== null)
-}
-
 function MoneySummary({ payment }: { payment: Payment }) {
   const { currency, amount, fee, amountCharged, amountPaid, amountRefunded, attempts } = payment
+  const onItsWay = pendingAmount(payment)
   const surplus = attempts
     .filter(({ status }) => status === 'surplus')
     .reduce((sum, { amountReceived }) => sum + amountReceived, 0)
@@ -144,6 +153,7 @@ function MoneySummary({ payment }: { payment: Payment }) {
     ['Fee of the provider', fee],
     ['Paid', amountPaid],
     ['Refunded', amountRefunded],
+    ['Refunds not finished', onItsWay === 0 ? null : onItsWay],
     ['Surplus, refunded', surplus === 0 ? null : surplus],
   ]
   return (
@@ -185,7 +195,7 @@ function Attempts({ attempts, currency }: { attempts: Attempt[]; currency: strin
                   )}
                 </div>
               )}
-              {needsReview && <div class="cell-more">Needs review: {needsReview}</div>}
+              {needsReview && <div class="cell-more">Needs review: {withoutCode(needsReview)}</div>}
             </div>
           ),
         },
@@ -213,7 +223,7 @@ function Attempts({ attempts, currency }: { attempts: Attempt[]; currency: strin
   )
 }
 
-function Actions({ payment, path }: { payment: Payment; path: string }) {
+function Actions({ payment, path, disputes }: { payment: Payment; path: string; disputes: Dispute[] }) {
   const merchant = useMerchant()
   const [open, setOpen] = useState<'refund' | 'cancel' | 'review'>()
   const close = () => setOpen(undefined)
@@ -231,7 +241,7 @@ function Actions({ payment, path }: { payment: Payment; path: string }) {
           Mark as reviewed
         </button>
       )}
-      {merchant.may('refunds') && isRefundable && payment.amountRefunded < payment.amountPaid && (
+      {merchant.may('refunds') && isRefundable && leftToRefund(payment) > 0 && (
         <button type="button" onClick={() => setOpen('refund')}>
           Refund
         </button>
@@ -246,7 +256,7 @@ function Actions({ payment, path }: { payment: Payment; path: string }) {
           Cancel payment
         </button>
       )}
-      {open === 'refund' && <RefundDialog payment={payment} path={path} onClose={close} />}
+      {open === 'refund' && <RefundDialog payment={payment} disputes={disputes} path={path} onClose={close} />}
       {open === 'review' && <ReviewDialog payment={payment} path={path} onClose={close} />}
       {open === 'cancel' && <CancelDialog payment={payment} path={path} onClose={close} />}
     </>
