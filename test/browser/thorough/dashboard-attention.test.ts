@@ -106,6 +106,16 @@ test('nothing is left to refund while refunds of all of it are pending', async (
   await page.context().close()
 })
 
+test('a screen that cannot read the disputes does not say "Paid"', async () => {
+  const payment = await disputed()
+  const page = await open(payment.id)
+  await page.route('**/disputes?**', (route) => route.fulfill({ status: 503, json: { detail: 'Not now.' } }))
+  await page.reload()
+  await page.getByRole('alert').getByText('Not now.').waitFor()
+  assert.equal(await page.locator('.about .status').count(), 0)
+  await page.context().close()
+})
+
 test('a review, a failed and a pending refund are told with their amounts, the most urgent first', async () => {
   const payment = await paid(shop, { reference: 'REFUNDS-1' })
   await loseNotices(shop) // they would say that the refund was made

@@ -43,24 +43,29 @@ export default function PaymentScreen() {
 function Loaded({ payment, path }: { payment: Payment; path: string }) {
   const merchant = useMerchant()
   const { currency, user, metadata } = payment
-  const { data: disputes = [] } = useData<Dispute[]>(merchant.api('/disputes') + query({ payment: payment.id }))
+  const ofPayment = useData<Dispute[]>(merchant.api('/disputes') + query({ payment: payment.id }))
+  const disputes = ofPayment.data ?? []
   const attention = attentionOf(payment, disputes)
   return (
     <Screen
       title={formatMoney(payment.amount, currency)}
       about={
         <span class="facts">
-          <PaymentStatusMark
-            {...payment}
-            lastStatus={payment.attempts.at(-1)?.status ?? null}
-            needsReview={false}
-            above={attention[0]?.state}
-          />
+          {/* A disputed payment must not say "Paid" until its disputes are read. */}
+          {ofPayment.data && (
+            <PaymentStatusMark
+              {...payment}
+              lastStatus={payment.attempts.at(-1)?.status ?? null}
+              needsReview={false}
+              above={attention[0]?.state}
+            />
+          )}
           <code>{payment.reference}</code>
         </span>
       }
       actions={<Actions payment={payment} path={path} disputes={disputes} />}
     >
+      {!ofPayment.data && <ProblemText error={ofPayment.error} />}
       <AttentionList all={attention} />
       <div class="payment">
         <div class="facts-column">
