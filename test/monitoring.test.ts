@@ -7,6 +7,7 @@ import { EVENT_LOOP_LAG, METRICS } from '../src/metrics/list.ts'
 import {
   findingsOf,
   LAG_SECONDS,
+  LATE_COMPARISON_SECONDS,
   LATE_DELIVERIES_SECONDS,
   LATE_SECONDS,
   processFindings,
@@ -115,6 +116,11 @@ test('doctor finds what the alerts report, with the same limits', async () => {
     queues: { ...quiet.queues, checks: late, deliveries: late },
     workers: 0,
     cases: { ...quiet.cases, live: { ...quiet.cases.live, needsReview: 2, unmatchedMoney: 1, refundsStuck: 3 } },
+    comparisons: [
+      { provider: 'x', window: '48 hours', comparedAt: new Date(Date.now() - 30 * 3_600_000) },
+      { provider: 'y', window: '48 hours', comparedAt: HOUR_AGO },
+      { provider: 'y', window: '180 days', comparedAt: new Date(Date.now() - 30 * 3_600_000) },
+    ],
   }
   const found = [
     ...findingsOf(status, new Date()),
@@ -123,17 +129,23 @@ test('doctor finds what the alerts report, with the same limits', async () => {
   assert.deepEqual(
     found.map(({ alert }) => alert),
     [
-      ...['ManillaNoWorker', 'ManillaQueueLate', 'ManillaWebhooksLate', 'ManillaNeedsReview', 'ManillaUnmatchedMoney'],
-      ...['ManillaRefundsStuck', 'ManillaBreakerOpen', 'ManillaEventLoopLag'],
+      ...['ManillaNoWorker', 'ManillaQueueLate', 'ManillaWebhooksLate', 'ManillaReconciliationLate'],
+      ...['ManillaNeedsReview', 'ManillaUnmatchedMoney', 'ManillaRefundsStuck', 'ManillaBreakerOpen'],
+      'ManillaEventLoopLag',
     ],
   )
   assert.match(found[1]?.says ?? '', /check of an attempt .* 60 minutes/)
   // A busy machine may be late itself.
   const inTime = metrics.replace(new RegExp(`^${EVENT_LOOP_LAG} .*$`, 'm'), `${EVENT_LOOP_LAG} 0.01`)
   assert.deepEqual(processFindings(inTime), [])
-  const limits = { ManillaQueueLate: LATE_SECONDS, ManillaWebhooksLate: LATE_DELIVERIES_SECONDS }
+  const limits = {
+    ManillaQueueLate: LATE_SECONDS,
+    ManillaWebhooksLate: LATE_DELIVERIES_SECONDS,
+    ManillaReconciliationLate: LATE_COMPARISON_SECONDS,
+  }
   for (const [name, limit] of Object.entries({ ...limits, ManillaEventLoopLag: LAG_SECONDS }))
     assert.ok(alerts.find((alert) => alert.name === name)?.expr.endsWith(`> ${limit}`), name)
+  assert.match(found[3]?.says ?? '', /an account of x was not compared with its list for 30 hours/)
 })
 
 test('late work and cases for a person are counted by mode, and handled money no more', async () => {

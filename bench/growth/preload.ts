@@ -72,7 +72,7 @@ export interface PreloadOptions {
 const EVERY_100_MS = (_original: Date, payments: number) =>
   `(${payments} - n) * interval '100 milliseconds' + interval '1 hour'`
 
-const NOTHING_DUE = { next_check_at: 'null', reconcile_at: 'null', reconcile_until: 'null' }
+const NOTHING_DUE = { next_check_at: 'null' }
 
 /** All but those of constraints. Returns the statements that make them again. */
 async function dropIndexes(database: BenchDatabase, url: string, table: string): Promise<string[]> {
@@ -134,7 +134,6 @@ function replacements(now: Date, told: number): Record<string, string> {
     transaction_id: `'9' || ${number}`,
     // None is due during the run: the provider does not know the copies.
     next_check_at: LATER,
-    reconcile_at: LATER,
     'notices.digest': `sha256(n::text::bytea)`, // in no order, as digests are
   }
 }

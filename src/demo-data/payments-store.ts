@@ -9,7 +9,7 @@ export function tidyDemoPayments(tx: Writes, place: Place, payments: PaymentId[]
   const ids = payments.map(uuidOf)
   // Their provider does not know them, so that it is not asked.
   tx.write(sql`
-    update attempts set next_check_at = null, reconcile_at = null, reconcile_until = null
+    update attempts set next_check_at = null, known_to_provider = false
      where place = ${place} and payment_id = any(${ids}::uuid[])`)
   tx.write(sql`
     update disputes set created_at = opened_at, updated_at = greatest(opened_at, resolved_at)

@@ -114,6 +114,16 @@ export const METRICS = {
     labels: ['provider', 'mode', 'state'],
     drawnBy: ['provider', 'state'],
   },
+  reconciliationAgeSeconds: {
+    ...{ name: 'manilla_reconciliation_age_seconds', type: 'gauge', group: 'Providers', of: 'max' },
+    help: 'Time since the records of live accounts were last compared with the lists of a provider: of the account where that is longest. By window of time.',
+    labels: ['provider', 'window'],
+  },
+  reconciliationFailures: {
+    ...{ name: 'manilla_reconciliation_failures_total', type: 'counter', group: 'Providers' },
+    help: 'Pages of a provider’s lists that could not be compared: no answer, or too much of our records is not in them. They are read again.',
+    labels: ['provider', 'mode'],
+  },
   forgedNotices: {
     ...{ name: 'manilla_forged_notices_total', type: 'counter', group: 'Providers' },
     help: 'Provider notices with an invalid signature.',

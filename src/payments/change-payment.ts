@@ -10,7 +10,7 @@ import type { PaymentDeps } from './deps.ts'
 import { attemptView, viewOf } from './payment-view.ts'
 import type { Decision, PaymentState } from './state/payment-state.ts'
 import { newRefund, type Refund } from './state/refund.ts'
-import { insertAttempt, scheduleReconciliation, updateAttempt } from './store/attempts.ts'
+import { insertAttempt, updateAttempt } from './store/attempts.ts'
 import { writeCases } from './store/cases.ts'
 import { type LockedPayment, lockPayment } from './store/payment-states.ts'
 import { insertPayment, type NewPayment, updatePayment } from './store/payments.ts'
@@ -74,7 +74,7 @@ export function writeDecision(
   }: { cause?: string | null; refunds?: Refund[]; receipts?: Receipt[] } = {},
 ): void {
   updatePayment(tx, decision.state.payment)
-  writeAttempts(tx, deps, before, decision)
+  writeAttempts(tx, before, decision)
   writeCases(tx, before.cases, decision.state.cases)
   const surplus = writeSurplus(tx, deps, before, decision)
   writeEvents(tx, deps, before, decision, { cause, refunds: [...refunds, ...surplus], receipts })
@@ -93,19 +93,17 @@ export function writeNewPayment(
 ): void {
   const before = { payment, attempts: [], cases: [], lockedAt: payment.sequence }
   tx.write(insertPayment({ payment: decision.state.payment, idempotency }))
-  writeAttempts(tx, deps, before, decision)
+  writeAttempts(tx, before, decision)
   writeEvents(tx, deps, before, decision, { cause, refunds: [] })
   tx.afterCommit(() => countChanges(decision))
 }
 
-function writeAttempts(tx: Writes, { clock }: Deps, before: PaymentState, { state }: Decision): void {
+function writeAttempts(tx: Writes, before: PaymentState, { state }: Decision): void {
   const known = new Map(before.attempts.map((attempt) => [attempt.id, attempt]))
   for (const attempt of state.attempts) {
     const old = known.get(attempt.id)
     if (!old) insertAttempt(tx, attempt)
     else if (old !== attempt) updateAttempt(tx, attempt)
-    if (old && attempt.amountReceived > old.amountReceived)
-      scheduleReconciliation(tx, attempt, clock.now(), Math.random())
   }
 }
 

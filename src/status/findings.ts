@@ -11,18 +11,20 @@ export interface Finding {
 export const LATE_SECONDS = 300
 export const LATE_DELIVERIES_SECONDS = 900
 export const LAG_SECONDS = 0.5
+/** Of the window that is compared every six hours. */
+export const LATE_COMPARISON_SECONDS = 86_400
 
 const QUEUE_WORK: Record<QueueName, string> = {
   checks: 'check of an attempt at its provider',
   notices: 'notice of a provider',
   refunds: 'refund',
   expiries: 'expiry of a payment',
-  reconciliations: 'list of refunds and disputes',
+  reconciliations: 'comparison with a list of a provider',
   deliveries: 'webhook',
 }
 
 /** Sandbox data never needs a person: only live counts. */
-export function findingsOf({ queues, workers, cases: { live } }: Status, now: Date): Finding[] {
+export function findingsOf({ queues, workers, cases: { live }, comparisons }: Status, now: Date): Finding[] {
   const findings: Finding[] = []
   const isWaiting = Object.values(queues).some(({ oldestAt }) => oldestAt !== null)
   if (workers === 0 && isWaiting)
@@ -36,6 +38,12 @@ export function findingsOf({ queues, workers, cases: { live } }: Status, now: Da
       alert,
       says: `the oldest ${QUEUE_WORK[name]} has been due for ${Math.round(seconds / 60)} minutes`,
     })
+  }
+  for (const { provider, window, comparedAt } of comparisons) {
+    const seconds = (now.getTime() - comparedAt.getTime()) / 1_000
+    if (window !== '48 hours' || seconds <= LATE_COMPARISON_SECONDS) continue
+    const says = `an account of ${provider} was not compared with its list for ${Math.round(seconds / 3_600)} hours`
+    findings.push({ alert: 'ManillaReconciliationLate', says })
   }
   const add = (count: number, alert: string, what: string) => {
     if (count > 0) findings.push({ alert, says: `${count} ${what}` })

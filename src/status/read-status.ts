@@ -1,6 +1,7 @@
 import type { Queries } from '../database/database.ts'
 import { type CasesByMode, countOpenCases } from '../payments/store/open-cases.ts'
 import { type Queue, readPaymentQueues } from '../payments/store/queues.ts'
+import { type ComparisonAge, oldestComparisons } from '../reconciliation/run-store.ts'
 import { readDeliveryQueue } from '../webhooks/queue-store.ts'
 
 export const QUEUES = ['checks', 'notices', 'refunds', 'expiries', 'reconciliations', 'deliveries'] as const
@@ -12,6 +13,8 @@ export interface Status {
   /** Processes that send webhooks. */
   workers: number
   cases: CasesByMode
+  /** Comparisons of live accounts with the lists of their providers. */
+  comparisons: ComparisonAge[]
 }
 
 /** One after the other, so that the payments keep their connections. */
@@ -19,9 +22,11 @@ export async function readStatus(db: Queries, maxCounted: number): Promise<Statu
   const payments = await readPaymentQueues(db, maxCounted)
   const deliveries = await readDeliveryQueue(db, maxCounted)
   const cases = await countOpenCases(db, maxCounted)
+  const comparisons = await oldestComparisons(db)
   return {
     queues: { ...payments, deliveries: { due: deliveries.waiting, oldestAt: deliveries.oldestDueAt } },
     workers: deliveries.workers,
     cases,
+    comparisons,
   }
 }

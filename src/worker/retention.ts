@@ -52,6 +52,7 @@ export const KEPT: Record<string, string> = {
   saved_cards: 'until the customer or the merchant removes them',
   delivery_retries: 'one for each destination that waits for a retry',
   delivery_leases: 'deleted an hour after their end, by a job of their own',
+  reconciliation_listed: 'deleted at the end of each run of reconciliation',
   gateway_cards: 'saved cards refer to them',
 }
 

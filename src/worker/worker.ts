@@ -11,7 +11,7 @@ import { expirePayments } from '../payments/settle/expire-payments.ts'
 import { startWaitingNotices } from '../payments/settle/receive-notice.ts'
 import { expireRetiredKeys } from '../payments/upkeep/expire-retired-keys.ts'
 import { foldRollups, sumUpDays } from '../payments/upkeep/fold-rollups.ts'
-import { startDueReconciliations } from '../reconciliation/reconcile-due.ts'
+import { planAccounts, startDueRuns } from '../reconciliation/reconcile-accounts.ts'
 import { deliveryJobs } from './delivery-jobs.ts'
 
 export interface Worker {
@@ -35,7 +35,8 @@ const HOUR_MS = 3_600_000
 const CHECK_LIMITS = { maxInFlight: 8, perSecond: 15, burst: 30 }
 const NOTICE_LIMITS = { maxInFlight: 8, perSecond: 50, burst: 100 }
 const REFUND_LIMITS = { maxInFlight: 5, perSecond: 10, burst: 20 }
-const RECONCILE_LIMITS = { maxInFlight: 5, perSecond: 10, burst: 20 }
+/** Of pages. An account has a few lists, and each is read page after page. */
+const RECONCILE_LIMITS = { maxInFlight: 3, perSecond: 5, burst: 10 }
 /** Limit of batches with calls in flight, over all jobs: it bounds memory when providers do not answer. */
 const MAX_BATCHES = 1_000
 
@@ -48,11 +49,8 @@ export function startWorker(deps: PaymentDeps, others: Job[] = []): Worker {
     { name: 'check attempts', everyMs: 1_000, run: calls.job('checks', startDueChecks, CHECK_LIMITS) },
     { name: 'process notices', everyMs: 1_000, run: calls.job('notices', startWaitingNotices, NOTICE_LIMITS) },
     { name: 'send refunds', everyMs: 1_000, run: calls.job('refunds', startDueRefunds, REFUND_LIMITS) },
-    {
-      name: 'reconcile returns',
-      everyMs: 1_000,
-      run: calls.job('reconciliations', startDueReconciliations, RECONCILE_LIMITS),
-    },
+    { name: 'reconcile', everyMs: 1_000, run: calls.job('reconciliations', startDueRuns, RECONCILE_LIMITS) },
+    { name: 'plan reconciliation', everyMs: 60_000, run: () => planAccounts(deps).then(() => false) },
     { name: 'fold rollups', everyMs: 5_000, run: () => foldRollups(deps) },
     { name: 'sum up days', everyMs: HOUR_MS, run: () => sumUpDays(deps) },
     { name: 'analyze young tables', everyMs: 2_000, run: () => analyzeYoungTables(deps.database).then(() => false) },

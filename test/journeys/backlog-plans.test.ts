@@ -5,7 +5,6 @@ import type { Statement } from '../../src/database/sql.ts'
 import { idOf } from '../../src/kernel/ids.ts'
 import { claimDueChecks, postponeChecks } from '../../src/payments/store/attempts.ts'
 import { claimWaitingNotices, postponeNotices } from '../../src/payments/store/notices.ts'
-import { claimDueReconciliations, postponeReconciliations } from '../../src/payments/store/reconciliation.ts'
 import { claimDueRefunds, postponeRefunds } from '../../src/payments/store/refunds.ts'
 import { claimDueNotices } from '../../src/providers/gateway/simulator/notice-store.ts'
 import type { DueDelivery } from '../../src/webhooks/claim-store.ts'
@@ -51,7 +50,6 @@ const ATTEMPTS: Pick<Case, 'table' | 'idle'> = {
   ],
 }
 const CHECKS = { ...ATTEMPTS, backlog: `next_check_at = now() - interval '1 minute'` }
-const RECONCILIATIONS = { ...ATTEMPTS, backlog: `reconcile_at = now() - interval '1 minute'` }
 const REFUNDS: Pick<Case, 'table' | 'idle' | 'backlog'> = {
   table: 'refunds',
   idle: [
@@ -107,12 +105,6 @@ const CASES: Case[] = [
     name: 'checks that are postponed',
     ...CHECKS,
     run: (db) => postponeChecks(db, [{ item: { place: PLACE, id: attemptId }, waitMs: 5 } as never], new Date()),
-  },
-  { name: 'a claim of reconciliations', ...RECONCILIATIONS, run: (db) => claimDueReconciliations(db, 50) },
-  {
-    name: 'reconciliations that are postponed',
-    ...RECONCILIATIONS,
-    run: (db) => postponeReconciliations(db, [{ item: { attemptId }, waitMs: 5 } as never], new Date()),
   },
 ]
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import { type Currency, money } from '../../src/kernel/money.ts'
 import type { ListedDispute, ListedRefund } from '../../src/providers/provider.ts'
-import { reconcileDueAttempts } from '../../src/reconciliation/reconcile-due.ts'
 import { eventually, type Shop, startPaying } from '../support/paying.ts'
-import { assertAudited, letPass } from '../support/payment-records.ts'
-import { atProvider, DAY, givenBack, listedRefund, listingProvider, toldOf, typesTold } from '../support/returns.ts'
+import { assertAudited } from '../support/payment-records.ts'
+import { reconcile } from '../support/reconciling.ts'
+import { atProvider, givenBack, listedRefund, listingProvider, toldOf, typesTold } from '../support/returns.ts'
 import { AMOUNT, loseNotices, type Paid, paid } from '../support/sandbox-payments.ts'
 
 const service = await startPaying()
@@ -67,8 +67,7 @@ test('each change of a dispute’s reason or amount is announced once as dispute
     ([{ amount }]) => amount === 500_000,
   )
   assert.equal(dispute.reason, 'duplicate')
-  await letPass(database, payment, 2 * DAY)
-  assert.equal(await reconcileDueAttempts(parts, 100), 1)
+  await reconcile(parts, shop)
   assert.deepEqual(await typesTold(database, payment), ['dispute.opened', 'dispute.updated'])
 })
 
@@ -106,15 +105,13 @@ test('the money of a lost dispute is counted as returned once, and cannot be ref
   assert.equal(rest.body.data.amount, AMOUNT - 400_000)
 })
 
-test('a dispute whose notices were all lost is found by the daily reconciliation, with all its events', async () => {
+test('a dispute whose notices were all lost is found by reconciliation, with all its events', async () => {
   const shop = await service.addShop()
   const payment = await paid(shop)
   await loseNotices(shop)
   const { id } = await openDispute(shop, payment)
   await close(shop, id, 'lost')
-  assert.equal(await reconcileDueAttempts(parts, 100), 0, 'not before its day')
-  await letPass(database, payment, 2 * DAY)
-  assert.equal(await reconcileDueAttempts(parts, 100), 1)
+  await reconcile(parts, shop)
   assert.deepEqual(await typesTold(database, payment), ['dispute.opened', 'dispute.lost'])
   assert.deepEqual(await moneyOf(shop, payment), ['successful', AMOUNT, AMOUNT])
 })
@@ -128,8 +125,7 @@ test('a lost dispute that the provider also lists as a refund is counted once', 
   await loseNotices(shop)
   await atProvider(shop, '/refunds', { reference: payment.order, dispute: id })
   for (let days = 0; days < 2; days++) {
-    await letPass(database, payment, 2 * DAY)
-    assert.equal(await reconcileDueAttempts(parts, 100), 1)
+    await reconcile(parts, shop)
   }
   assert.deepEqual(await moneyOf(shop, payment), ['successful', AMOUNT, 400_000])
   assert.equal(await givenBack(shop, payment), 400_000)

@@ -3,6 +3,7 @@ import { afterEach, test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
+import { reconcileAttempt } from '../../src/payments/refunds/reconcile-attempt.ts'
 import { sendDueRefunds } from '../../src/payments/refunds/refund-payment.ts'
 import { checkDueAttempts } from '../../src/payments/settle/check-attempts.ts'
 import { processNotice, receiveNotice } from '../../src/payments/settle/receive-notice.ts'
@@ -13,9 +14,9 @@ import { findRefund, sealAccount } from '../../src/payments/store/refunds.ts'
 import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
 import { signNotice } from '../../src/providers/gateway/simulator/notices.ts'
 import type { ListedRefund, Provider, ProviderClient, RefundOutcome } from '../../src/providers/provider.ts'
-import { reconcileDueAttempts } from '../../src/reconciliation/reconcile-due.ts'
 import { eventually, request, type Shop, startPaying } from '../support/paying.ts'
 import { assertAudited, letPass, noticeAbout, noticesAbout, recordAt } from '../support/payment-records.ts'
+import { reconcile } from '../support/reconciling.ts'
 import {
   atProvider,
   DAY,
@@ -33,52 +34,22 @@ import type { Answer } from '../support/service.ts'
 const service = await startPaying()
 const { database, parts } = service
 afterEach(() => assertAudited(database))
-const { pendingRefund, reconcileWith, withProvider } = listingProvider(service)
+const { attemptOf, pendingRefund, reconcileWith, withProvider } = listingProvider(service)
 
 const refunded = async (shop: Shop, payment: Paid) => (await shop.payment(payment.reference)).amountRefunded
 
 const silent: ProviderClient['refund'] = async () => ({ kind: 'unknown', because: 'no answer' })
 
-test('a refund made at the provider whose notice was lost is found by the daily listing', async () => {
+test('a refund made at the provider whose notice was lost is found by reconciliation', async () => {
   const shop = await service.addShop()
   const payment = await paid(shop)
   await loseNotices(shop)
   await atProvider(shop, '/refunds', { reference: payment.order, amount: 300_000 })
-  await letPass(database, payment, 2 * DAY)
-  assert.equal(await reconcileDueAttempts(parts, 100), 1)
+  await reconcile(parts, shop)
   assert.equal(await refunded(shop, payment), 300_000)
   const [told] = await toldOf(database, payment)
   assert.deepEqual([told?.type, told?.data.refund.kind], ['refund.successful', 'provider'])
   assert.equal(await givenBack(shop, payment), 300_000)
-})
-
-test('refunds and disputes are reconciled once a day for a week after the payment', async () => {
-  const shop = await service.addShop()
-  const payment = await paid(shop)
-  let listings = 0
-  for (let hours = 0; hours < 24 * 14; hours += 6) {
-    await letPass(database, payment, 6 * 3_600)
-    listings += await reconcileDueAttempts(parts, 100)
-  }
-  assert.equal(listings, 7)
-})
-
-test('a provider that does not list its refunds is asked again an hour later', async () => {
-  const shop = await service.addShop()
-  const payment = await paid(shop)
-  await atProvider(shop, '/refunds', { reference: payment.order, amount: 300_000 })
-  await eventually(
-    () => refunded(shop, payment),
-    (amount) => amount > 0,
-  )
-  const listReversals: ProviderClient['listReversals'] = async () => ({ kind: 'unknown', because: 'no answer' })
-  await letPass(database, payment, 2 * DAY)
-  assert.equal(await reconcileDueAttempts(withProvider({ listReversals }), 100), 1)
-  await letPass(database, payment, 3_500)
-  assert.equal(await reconcileDueAttempts(parts, 100), 0)
-  await letPass(database, payment, 200)
-  assert.equal(await reconcileDueAttempts(parts, 100), 1)
-  assert.equal(await refunded(shop, payment), 300_000)
 })
 
 test('a refund notice is retried while the provider does not list its refunds', async () => {
@@ -269,10 +240,7 @@ test('money that was given back before we first saw it is not counted again when
   await letPass(database, payment, 15)
   await checkDueAttempts(parts, 100)
   assert.equal(await refunded(shop, payment), 500_000)
-  const list = async () => {
-    await database.rows(sql`update attempts set reconcile_at = now() where payment_id = ${uuidOf(id as PaymentId)}`)
-    await reconcileDueAttempts(parts, 100)
-  }
+  const list = async () => reconcileAttempt(parts, await attemptOf(payment))
   await list()
   assert.equal(await refunded(shop, payment), 500_000)
   const rows = await database.rows<{ amount: number }>(sql`

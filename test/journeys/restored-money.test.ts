@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
-import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
+import { newId, type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
-import { hasChecksDue } from '../../src/payments/store/attempts.ts'
+import { orderReferenceOf } from '../../src/payments/state/new-attempt.ts'
+import type { ListedTransaction } from '../../src/providers/provider.ts'
 import { auditProvider } from '../../src/reconciliation/audit-provider.ts'
-import { repairDifference } from '../../src/reconciliation/repair-difference.ts'
+import { bookDifferences } from '../../src/reconciliation/book-differences.ts'
+import { compareEntries } from '../../src/reconciliation/compare-entries.ts'
 import { browserAs, type DashboardBrowser } from '../support/dashboard.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 import { assertAudited, payElsewhere } from '../support/payment-records.ts'
@@ -38,19 +41,31 @@ async function openMoney(transaction: string): Promise<Json> {
   return all.find(({ transactionId }) => transactionId === transaction)
 }
 
+/** What reconciliation makes of an entry of the list. */
+async function book(entry: Omit<ListedTransaction, 'at' | 'amount'>): Promise<string | undefined> {
+  const amount = money(7_000, 'NGN' as Currency)
+  const listing = { kind: 'transactions' as const, entries: [{ ...entry, amount, at: new Date(), keysVersion: 0 }] }
+  const compared = await compareEntries(parts, SCOPE, listing)
+  await bookDifferences(parts, SCOPE, { listing, compared, onAsk: async () => {} })
+  return compared[0]?.verdict.kind
+}
+
+/** As an order of ours that is not on record. */
+const lostReference = () => orderReferenceOf(newId('attempt', new Date(), shop.place))
+
 test('money that a restored database does not know is checked, or listed as unmatched', async () => {
   const { payment } = await begin('restored-1')
   const attempt = await database.row<{ order_reference: string }>(sql`
     update attempts set next_check_at = null where payment_id = ${uuidOf(payment.id as PaymentId)} returning order_reference`)
-  const listedAs = (transactionId: string, reference: string | null) => ({
-    ...{ transactionId, reference, keysVersion: 0, at: new Date(), amount: money(7_000, 'NGN' as Currency) },
-  })
-  const repair = (listed: ReturnType<typeof listedAs>) =>
-    repairDifference({ database, actor: 'cli:test' }, SCOPE, { kind: 'money', listed })
-  assert.equal(await repair(listedAs('restored-a', attempt?.order_reference ?? '')), 'check due')
-  assert.equal(await hasChecksDue(database, payment.id as PaymentId), true)
-  for (const reference of ['nobody-s', null])
-    assert.equal(await repair(listedAs('restored-b', reference)), 'recorded as unmatched')
+  assert.equal(await book({ transactionId: 'restored-a', reference: attempt?.order_reference ?? '' }), 'differs')
+  const [checked] = (await shop.payment('restored-1')).attempts
+  assert.match(checked.needsReview, /^contradiction: the provider took ₦70.00, our records do not have it/)
+  const reference = lostReference()
+  assert.equal(await book({ transactionId: 'restored-b', reference }), 'differs')
+  assert.equal(await book({ transactionId: 'restored-b', reference }), 'equal')
+  for (const reference of ['nobody-s', randomBytes(16).toString('hex'), null])
+    assert.equal(await book({ transactionId: 'of-another-shop', reference }), 'foreign')
+  assert.ok(!(await open()).some(({ transactionId }: Json) => transactionId === 'of-another-shop'))
   const lines = (await open()).filter(({ transactionId }: Json) => transactionId === 'restored-b')
   assert.deepEqual(
     lines.map(({ amount, kind }: Json) => [amount, kind]),
@@ -59,11 +74,8 @@ test('money that a restored database does not know is checked, or listed as unma
 })
 
 test('unknown money is open without what the provider has given back of it', async () => {
-  const repair = (transactionId: string, returned: number) => {
-    const amount = money(7_000, 'NGN' as Currency)
-    const listed = { transactionId, reference: 'nobody-s', keysVersion: 0, at: new Date(), amount, returned }
-    return repairDifference({ database, actor: 'cli:test' }, SCOPE, { kind: 'money', listed })
-  }
+  const repair = (transactionId: string, returned: number, reference = lostReference()) =>
+    book({ transactionId, reference, returned })
   const lineOf = async (id: string) => (await open()).find(({ transactionId }: Json) => transactionId === id)
   await repair('reversed', 7_000)
   assert.equal(await lineOf('reversed'), undefined)
@@ -73,7 +85,7 @@ test('unknown money is open without what the provider has given back of it', asy
   assert.equal((await lineOf(transactionId)).amount, 5_000)
   await shop.call('POST', '/sandbox/gateway/refunds', { reference, amount: 3_000 })
   for (const returned of [3_000, 0]) {
-    await repair(transactionId, returned)
+    await repair(transactionId, returned, reference)
     assert.equal((await lineOf(transactionId)).amount, 4_000)
   }
   await begin('restored-2', { amount: 7_000 })
@@ -88,10 +100,7 @@ test('the repair leaves the money of another merchant who uses the same provider
   const other = await service.addShop('Second shop')
   assert.equal((await other.initialize({ reference: 'theirs' })).status, 200)
   const reference = String((await other.payment('theirs')).attempts[0].providerReference)
-  const listed = { transactionId: 'theirs-1', reference, keysVersion: 0, at: new Date() }
-  const amount = money(7_000, 'NGN' as Currency)
-  const repair = { kind: 'money' as const, listed: { ...listed, amount } }
-  assert.equal(await repairDifference({ database, actor: 'cli:test' }, SCOPE, repair), 'order of another merchant')
+  assert.equal(await book({ transactionId: 'theirs-1', reference }), 'foreign')
   assert.ok(!(await open()).some(({ transactionId }: Json) => transactionId === 'theirs-1'))
 })
 

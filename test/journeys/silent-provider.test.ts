@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
 import type { ProviderClient } from '../../src/providers/provider.ts'
+import { planAccounts } from '../../src/reconciliation/reconcile-accounts.ts'
 import { startWorker } from '../../src/worker/worker.ts'
 import { Adversary } from '../support/adversary.ts'
 import { adversaryShop } from '../support/adversary-shop.ts'
@@ -22,8 +23,8 @@ async function start({ newPayment, parts }: typeof silent) {
 
 /** More than the old worker had in hand at once: four batches of 25. */
 const SILENT = 120
-const PLACES = { check: 8, refund: 5, 'list of returns': 5 }
-const QUESTION = ['check', 'refund', 'list of returns'] as const
+const PLACES = { check: 8, refund: 5, 'page of a list': 3 }
+const QUESTION = ['check', 'refund', 'page of a list'] as const
 
 for (const question of QUESTION) {
   test(`a provider that never answers a ${question} does not hold up those of another account`, async () => {
@@ -44,17 +45,18 @@ for (const question of QUESTION) {
     const connect = async (owner: { merchantId: string }): Promise<ProviderClient> => {
       const connection = adversary.connection('honest')
       return owner.merchantId === merchantId
-        ? { ...connection, check: hang, refund: hang, listReversals: hang }
-        : { ...connection, listReversals: async () => ({ kind: 'reversals', refunds: [], disputes: [] }) }
+        ? { ...connection, check: hang, refund: hang, lists: { transactions: hang, refunds: hang, disputes: hang } }
+        : { ...connection, lists: { transactions: async () => ({ kind: 'page', entries: [], nextCursor: null }) } }
     }
     await database.rows(sql`update refunds set due_at = null`)
-    await database.rows(sql`update attempts set next_check_at = null, reconcile_at = null`) // what other tests have left to do
-    await copyPayment(first, question)
+    await database.rows(sql`update attempts set next_check_at = null`) // what other tests have left to do
+    if (question !== 'page of a list') await copyPayment(first, question)
     if (question === 'check') {
       await database.rows(sql`update attempts set next_check_at = now() where id = ${uuidOf(paid.attempt.id)}`)
-    } else if (question === 'list of returns') {
+    } else if (question === 'page of a list') {
+      await planAccounts({ database })
       await database.rows(sql`
-        update attempts set reconcile_at = now(), reconcile_until = now() + interval '5 days' where id = ${uuidOf(paid.attempt.id)}`)
+        update reconciliation_runs set due_at = case when merchant_id = ${uuidOf(merchantId)} then now() - interval '1 minute' else now() end`)
     } else {
       await database.rows(sql`
         insert into refunds (place, id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, status, counted, due_at)
@@ -69,7 +71,8 @@ for (const question of QUESTION) {
           : question === 'refund'
             ? database.row(sql`select from refunds where payment_id = ${uuidOf(paid.id)} and status <> 'pending'`)
             : database.row(sql`
-                select from provider_calls where attempt_id = ${uuidOf(paid.attempt.id)} and call = 'list returns'`)
+                select from reconciliation_runs
+                 where merchant_id = ${uuidOf(healthy.caller.merchantId)} and kind = 'transactions' and finished_at is not null`)
       await eventually(isDone, (row) => row !== undefined)
       await eventually(
         async () => most,
@@ -88,7 +91,7 @@ test('an unknown outcome is checked at once, although many unused links of the s
   const unused = await start(silent)
   const unknown = await start(silent)
   adversary.charge(unknown.attempt.orderReference, 'pays')
-  await database.rows(sql`update attempts set next_check_at = null, reconcile_at = null`)
+  await database.rows(sql`update attempts set next_check_at = null`)
   await copyPayment(unused, 'check')
   await database.rows(sql`
     update attempts set status = 'processing', next_check_at = now() where id = ${uuidOf(unknown.attempt.id)}`)
@@ -117,7 +120,7 @@ test('an unknown outcome is checked at once, although many unused links of the s
  * The silent shop's payment many times over, each with a check or a refund that has been due for longer than the
  * healthy one.
  */
-async function copyPayment({ id, attempt }: Awaited<ReturnType<typeof start>>, question: (typeof QUESTION)[number]) {
+async function copyPayment({ id, attempt }: Awaited<ReturnType<typeof start>>, question: 'check' | 'refund') {
   await database.rows(sql`
     with copies as materialized (select gen_random_uuid() as id, gen_random_uuid() as attempt, n from generate_series(1, ${SILENT}::int) as n),
     made as (
@@ -128,12 +131,6 @@ async function copyPayment({ id, attempt }: Awaited<ReturnType<typeof start>>, q
            'reference', a.reference || '-' || c.n, 'order_reference', a.order_reference || '-' || c.n,
            'next_check_at', case when ${question} = 'check' then now() - interval '1 minute' end))).* from attempts a, copies c where a.id = ${uuidOf(attempt.id)}`)
   if (question === 'check') return
-  if (question === 'list of returns') {
-    await database.rows(sql`
-      update attempts set reconcile_at = now() - interval '1 minute', reconcile_until = now() + interval '5 days'
-       where merchant_id = ${uuidOf(silent.caller.merchantId)}`)
-    return
-  }
   await database.rows(sql`
     update attempts set amount_received = 1000, amount_returned = 1 where merchant_id = ${uuidOf(silent.caller.merchantId)}`)
   await database.rows(sql`

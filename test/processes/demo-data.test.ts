@@ -34,7 +34,7 @@ test('demo data has payments of every kind in the sandbox alone, the audit finds
   const [counts] = await database.rows<Record<string, number>>(sql`
     select count(*) as payments, count(distinct status) as statuses, count(*) filter (where merchant_id <> ${uuidOf(SANDBOX_MERCHANT_ID)} or mode <> 'sandbox') as others,
            (select count(distinct provider) from attempts) as providers, (select count(*) from attempts where failure is not null) as declines,
-           (select count(*) from attempts where next_check_at is not null or reconcile_at is not null) as due,
+           (select count(*) from attempts where next_check_at is not null) as due,
            (select count(*) from refunds) as refunds, count(distinct link_id) as links, (select count(*) from deliveries where state = 'waiting') as waiting,
            (select count(*) from deliveries where state = 'exhausted') as exhausted, (select sum(count) from rollups where fact = 'payment.created')::integer as folded
       from payments`)

@@ -78,8 +78,7 @@ export async function letPass(database: Database, payment: { id: string }, secon
   await database.rows(sql`
     update attempts
        set created_at = created_at - past, asked_at = asked_at - past, watched_since = watched_since - past, next_check_at = next_check_at - past, active_at = active_at - past,
-           instructions_expire_at = instructions_expire_at - past, check_leased_until = check_leased_until - past,
-           reconcile_at = reconcile_at - past, reconcile_until = reconcile_until - past
+           instructions_expire_at = instructions_expire_at - past, check_leased_until = check_leased_until - past
       from make_interval(secs => ${seconds}) as past where payment_id = ${id}`)
   await database.rows(sql`
     update payments set created_at = created_at - past, expires_at = expires_at - past, provider_asked_at = provider_asked_at - past

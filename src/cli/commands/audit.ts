@@ -1,4 +1,5 @@
 import { readConfig } from '../../config/config.ts'
+import { recordAct } from '../../events/audit-log-store.ts'
 import type { PaymentId } from '../../kernel/ids.ts'
 import { beginsWithDay } from '../../kernel/time-zone.ts'
 import { audit as examine } from '../../payments/state/audit.ts'
@@ -8,8 +9,9 @@ import { listAuditScopes } from '../../payments/store/provider-audit.ts'
 import { auditRollups } from '../../payments/upkeep/audit-rollups.ts'
 import { rebuildRollups } from '../../payments/upkeep/fold-rollups.ts'
 import { PROVIDERS } from '../../providers/registry.ts'
-import { auditProvider, type Difference, type ProviderAudit, type Range } from '../../reconciliation/audit-provider.ts'
-import { type Repaired, repairDifference } from '../../reconciliation/repair-difference.ts'
+import { auditProvider, type ProviderAudit } from '../../reconciliation/audit-provider.ts'
+import { askByHand } from '../../reconciliation/run-store.ts'
+import type { Range } from '../../reconciliation/windows.ts'
 import { type Command, type Options, UsageError } from '../command.ts'
 import { print } from '../print.ts'
 import { openProviders } from '../provider-clients.ts'
@@ -30,7 +32,7 @@ export const audit: Command = {
     },
     repair: {
       summary:
-        'With --provider: let the service check orders and refunds that differ, and record unknown money as unmatched',
+        'With --provider: let the running service read the same range and book what differs, as its reconciliation does',
     },
     only: { value: 'NAME', summary: 'With --provider: only this provider; may be repeated', repeats: true },
     merchant: { value: 'mer_…', summary: 'With --provider: only this merchant' },
@@ -107,7 +109,7 @@ async function auditProviders(options: Options): Promise<void> {
   const merchantId = options.text('merchant') === undefined ? undefined : merchantOption(options)
   const range = rangeOption(options, new Date())
   const config = readConfig(process.env)
-  const audits = await withDatabase(async ({ database }) => {
+  const audits = await withDatabase(async ({ database, clock }) => {
     const secrets = await openSecrets(config, database)
     const providers = await openProviders(config, { database, secrets }, PROVIDERS, options.text('url'))
     const scopes = (await listAuditScopes(database)).filter(
@@ -117,14 +119,15 @@ async function auditProviders(options: Options): Promise<void> {
     )
     const done: Audited[] = []
     for (const scope of scopes) {
-      const found = await auditProvider({ database, providers }, scope, range)
-      const differences: Handled[] = []
-      for (const { repair, ...difference } of found.differences) {
-        const repaired =
-          repair && options.on('repair') ? await repairDifference({ database, actor: actor() }, scope, repair) : null
-        differences.push({ ...difference, repaired })
-      }
-      done.push({ ...found, differences })
+      const found = await auditProvider({ database, clock, providers }, scope, range)
+      const isAsked = options.on('repair') && found.differences.length > 0
+      if (isAsked)
+        await database.transaction(async (tx) => {
+          await askByHand(tx, scope, range)
+          const { merchantId, provider } = scope
+          await recordAct(tx, { actor: actor(), act: 'audit.repaired', merchantId, subject: provider })
+        })
+      done.push({ ...found, repair: isAsked })
     }
     return done
   })
@@ -137,18 +140,31 @@ async function auditProviders(options: Options): Promise<void> {
   if (differences > 0 || !isWhole) process.exitCode = 1
 }
 
-type Handled = Omit<Difference, 'repair'> & { repaired: Repaired | null }
-type Audited = Omit<ProviderAudit, 'differences'> & { differences: Handled[] }
+/** `repair`: the running service was asked to book the differences. */
+type Audited = ProviderAudit & { repair: boolean }
 
-function linesOf({ merchantId, mode, provider, agreed, differences, incomplete }: Audited): string[] {
+const ENTRY = { transactions: 'transaction', refunds: 'refund', disputes: 'dispute', absent: 'transaction' }
+
+function linesOf({
+  merchantId,
+  mode,
+  provider,
+  agreed,
+  foreign,
+  differences,
+  unsupported,
+  ...rest
+}: Audited): string[] {
   const name = `${merchantId} ${mode} ${provider}`
   return [
     ...differences.map(
-      ({ transactionId, reference, finding, repaired }) =>
-        `${name}: transaction ${transactionId}${reference ? ` of order ${reference}` : ''}: ${finding}${repaired ? ` (${repaired})` : ''}`,
+      ({ kind, id, reference, finding }) =>
+        `${name}: ${ENTRY[kind]} ${id}${reference ? ` of order ${reference}` : ''}: ${finding}`,
     ),
-    ...(incomplete === null ? [] : [`${name}: incomplete: ${incomplete}`]),
-    `${name}: ${agreed} transactions agree, ${differences.length} differ`,
+    ...unsupported.map((because) => `${name}: not compared: ${because}`),
+    ...(rest.incomplete === null ? [] : [`${name}: incomplete: ${rest.incomplete}`]),
+    `${name}: ${agreed} entries agree, ${differences.length} differ, ${foreign} are of others`,
+    ...(rest.repair ? [`${name}: the running service reads this range again and books what differs`] : []),
   ]
 }
 

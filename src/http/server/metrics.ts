@@ -66,6 +66,12 @@ export class Metrics {
         age.set({ queue }, Math.max(0, now - oldest) / 1_000)
       }
     })
+    gauge(METRICS.reconciliationAgeSeconds, this.#own, async (age) => {
+      const status = await read()
+      age.reset()
+      for (const { provider, window, comparedAt } of status?.comparisons ?? [])
+        age.set({ provider, window }, Math.max(0, clock.now().getTime() - comparedAt.getTime()) / 1_000)
+    })
     gauge(METRICS.deliveryWorkers, this.#own, async (workers) => {
       const status = await read()
       if (status) workers.set(status.workers)

@@ -152,14 +152,6 @@ export function updateAttempt(tx: Writes, attempt: Attempt): void {
      where place = ${attempt.place} and id = ${uuidOf(attempt.id)}`)
 }
 
-/** New money is reconciled once a day for a week. `jitter`, from 0 to 1, spreads the first day. */
-export function scheduleReconciliation(tx: Writes, { place, id }: Attempt, at: Date, jitter: number): void {
-  const after = (hours: number) => new Date(at.getTime() + hours * 3_600_000)
-  tx.write(sql`
-    update attempts set reconcile_at = ${after(20 + jitter * 8)}, reconcile_until = ${after(7 * 24)}
-     where place = ${place} and id = ${uuidOf(id)}`)
-}
-
 /**
  * Claims attempts whose check is due, with a lease of one minute. They are found without a lock, over all places. Then
  * an update of each place takes those that are still due, so that of two processes one gets the attempt. Both use the

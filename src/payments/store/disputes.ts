@@ -1,7 +1,8 @@
 import type { Queries, Writes } from '../../database/database.ts'
 import { Fixed, sql } from '../../database/sql.ts'
-import { type DisputeId, idOf, LAST_UUID, type PaymentId, placeOf, uuidOf } from '../../kernel/ids.ts'
+import { type AttemptId, type DisputeId, idOf, LAST_UUID, type PaymentId, placeOf, uuidOf } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
+import type { Place } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { Dispute, DisputeStatus } from '../state/dispute.ts'
 
@@ -73,6 +74,13 @@ export function saveDispute(tx: Writes, dispute: Dispute, now: Date): void {
 export async function disputesOf(db: Queries, id: PaymentId): Promise<Dispute[]> {
   const rows = await db.rows<DisputeRow>(sql`
     select ${COLUMNS} from disputes d where place = ${placeOf(id)} and payment_id = ${uuidOf(id)} order by opened_at, id`)
+  return rows.map(disputeOf)
+}
+
+/** The disputes of several attempts of one place. */
+export async function disputesOfAttempts(db: Queries, place: Place, ids: AttemptId[]): Promise<Dispute[]> {
+  const rows = await db.rows<DisputeRow>(sql`
+    select ${COLUMNS} from disputes d where place = ${place} and attempt_id = any(${ids.map(uuidOf)}::uuid[])`)
   return rows.map(disputeOf)
 }
 

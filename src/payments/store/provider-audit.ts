@@ -1,7 +1,8 @@
 import type { Queries } from '../../database/database.ts'
 import { Fixed, sql } from '../../database/sql.ts'
-import { type AttemptId, idOf, uuidOf } from '../../kernel/ids.ts'
+import { type AttemptId, firstUuidAt, idOf, uuidOf } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
+import { type Currency, type Money, money } from '../../kernel/money.ts'
 import { ALL_PLACES } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
 
@@ -13,7 +14,7 @@ export interface AuditScope extends Scope {
 
 /** One recorded receipt, with the reversals of its attempt. */
 export interface RecordedTransaction {
-  receiptId: string
+  receiptId: number
   keysVersion: number
   transactionId: string
   amount: number
@@ -33,7 +34,7 @@ export interface RecordedTransaction {
 
 // The place is the first parameter of the statement.
 const COLUMNS =
-  new Fixed(`r.id::text as receipt_id, r.account, r.transaction_id, r.amount, r.currency, r.taken_at, r.attempt_id,
+  new Fixed(`r.id as receipt_id, r.account, r.transaction_id, r.amount, r.currency, r.taken_at, r.attempt_id,
   -- The provider lists money that a person matched under the order that it names, not under ours.
   case when not exists (select from reviews v where v.place = $1 and v.receipt_id = r.id and v.act = 'matched')
        then a.order_reference end as order_reference, a.provider_reference, coalesce(a.amount_returned, r.returned) - pending.amount as returned,
@@ -51,7 +52,7 @@ const SOURCES = new Fixed(`receipts r left join attempts a on a.place = $1 and a
                                             and v.act = 'returned_by_hand')))) as pending`)
 
 interface RecordedRow {
-  receipt_id: string
+  receipt_id: number
   account: number
   transaction_id: string
   amount: number
@@ -96,22 +97,163 @@ export async function findRecorded(
   return rows.map((row) => recordedOf(scope, row))
 }
 
-const PAGE = 1_000
-
-/** All receipts of a provider, ordered by version of the keys and transaction id (keyset pagination). */
-export async function pageOfRecorded(
+/**
+ * Receipts of attempts, taken in the range, that no run of the window has found in the provider's list, in the
+ * order of their ids. What a person matched is of another order. `isCreatedIn`: its order was made in the range, too,
+ * so a list by time of creation must have it.
+ */
+export async function absentReceipts(
   db: Queries,
   scope: AuditScope,
-  after: { keysVersion: number; transactionId: string } | undefined,
-): Promise<RecordedTransaction[]> {
+  { from, to, keysVersions, window, after, limit }: OfWindow & { after: number; limit: number },
+): Promise<AbsentReceipt[]> {
   const { place, merchantId, mode, provider } = scope
-  const { keysVersion, transactionId } = after ?? { keysVersion: -1, transactionId: '' }
-  const rows = await db.rows<RecordedRow>(sql`
-    select ${COLUMNS} from ${SOURCES}
+  const rows = await db.rows<AbsentRow>(sql`
+    select r.id, r.attempt_id, r.transaction_id, a.order_reference, r.amount, r.currency, a.created_at >= ${from} as is_created_in
+      from receipts r join attempts a on a.place = ${place} and a.id = r.attempt_id
      where r.place = ${place} and r.merchant_id = ${uuidOf(merchantId)} and r.mode = ${mode} and r.provider = ${provider}
-       and (r.account, r.transaction_id) > (${keysVersion}, ${transactionId})
-     order by r.account, r.transaction_id limit ${PAGE}`)
-  return rows.map((row) => recordedOf(scope, row))
+       and r.taken_at >= ${from} and r.taken_at < ${to} and r.id > ${after} and r.account = any(${keysVersions}::integer[])
+       and a.known_to_provider
+       and not exists (select from reviews v where v.place = ${place} and v.receipt_id = r.id and v.act = 'matched')
+       and not exists (select from reconciliation_listed l
+                        where l.place = ${place} and l.merchant_id = r.merchant_id and l.mode = r.mode and l.provider = r.provider
+                          and l.time_window = ${window} and l.receipt_id = r.id)
+     order by r.id limit ${limit}`)
+  return rows.map((row) => ({
+    receiptId: row.id,
+    attemptId: idOf('attempt', row.attempt_id, place),
+    transactionId: row.transaction_id,
+    orderReference: row.order_reference,
+    amount: money(row.amount, row.currency as Currency),
+    isCreatedIn: row.is_created_in,
+  }))
+}
+
+/** Receipts of these keys that were taken in the range of a window. Deleted keys can list nothing. */
+interface OfWindow {
+  from: Date
+  to: Date
+  keysVersions: number[]
+  window: string
+}
+
+export interface ReceiptOfAccount {
+  receiptId: number
+  transactionId: string
+  /** Null: unmatched money. */
+  orderReference: string | null
+  amount: Money
+}
+
+export interface AbsentReceipt extends ReceiptOfAccount {
+  attemptId: AttemptId
+  isCreatedIn: boolean
+}
+
+interface AbsentRow {
+  id: number
+  attempt_id: string
+  transaction_id: string
+  order_reference: string
+  amount: number
+  currency: string
+  is_created_in: boolean
+}
+
+/** Receipts that were taken in the range, in the order of their ids. */
+export async function pageOfReceipts(
+  db: Queries,
+  { place, merchantId, mode, provider }: AuditScope,
+  { from, to, after }: { from: Date; to: Date; after: number },
+): Promise<ReceiptOfAccount[]> {
+  const rows = await db.rows<{
+    id: number
+    transaction_id: string
+    order_reference: string | null
+    amount: number
+    currency: string
+  }>(sql`
+    select r.id, r.transaction_id, a.order_reference, r.amount, r.currency
+      from receipts r left join attempts a on a.place = ${place} and a.id = r.attempt_id
+     where r.place = ${place} and r.merchant_id = ${uuidOf(merchantId)} and r.mode = ${mode} and r.provider = ${provider}
+       and r.taken_at >= ${from} and r.taken_at < ${to} and r.id > ${after} order by r.id limit 1000`)
+  return rows.map((row) => ({
+    receiptId: row.id,
+    transactionId: row.transaction_id,
+    orderReference: row.order_reference,
+    amount: money(row.amount, row.currency as Currency),
+  }))
+}
+
+/** How many receipts of attempts were taken in the range. */
+export async function countReceipts(db: Queries, scope: AuditScope, { from, to }: { from: Date; to: Date }) {
+  const { place, merchantId, mode, provider } = scope
+  const row = await db.row<{ count: number }>(sql`
+    select count(*)::integer as count from receipts
+     where place = ${place} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and provider = ${provider}
+       and taken_at >= ${from} and taken_at < ${to} and attempt_id is not null`)
+  return row?.count ?? 0
+}
+
+/** The attempts that have these orders, by our reference or the provider's own. */
+export async function findOrders(
+  db: Queries,
+  { place, merchantId, mode, provider }: AuditScope,
+  references: string[],
+): Promise<Map<string, AttemptId>> {
+  const rows = await db.rows<{ reference: string; id: string }>(sql`
+    select provider_reference as reference, id from attempts
+     where place = ${place} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and provider = ${provider}
+       and provider_reference = any(${references})
+    union all
+    select order_reference, id from attempts
+     where place = ${place} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and provider = ${provider}
+       and order_reference = any(${references})`)
+  return new Map(rows.map(({ reference, id }) => [reference, idOf('attempt', id, place)]))
+}
+
+/**
+ * Attempts with a dispute or refund that is not finished, in the order of their ids. `disputesBefore`,
+ * `refundsBefore`: only those opened before that time; younger ones are in the account's lists.
+ */
+export async function attemptsWithOpenReturns(
+  db: Queries,
+  { place, merchantId, mode, provider }: AuditScope,
+  { disputesBefore, refundsBefore, after, limit }: OpenReturns,
+): Promise<AttemptId[]> {
+  const merchant = uuidOf(merchantId)
+  const rows = await db.rows<{ id: string }>(sql`
+    select id from (
+      select d.attempt_id as id from disputes d
+       where d.place = ${place} and d.merchant_id = ${merchant} and d.mode = ${mode} and d.status = 'open' and d.created_at < ${disputesBefore}
+      union
+      select f.attempt_id from refunds f
+       where f.place = ${place} and f.merchant_id = ${merchant} and f.mode = ${mode} and f.status = 'pending' and f.created_at < ${refundsBefore}) o
+     where id > ${after}::uuid
+       and exists (select from attempts a where a.place = ${place} and a.id = o.id and a.provider = ${provider} and a.known_to_provider)
+     order by id limit ${limit}`)
+  return rows.map(({ id }) => idOf('attempt', id, place))
+}
+
+export interface OpenReturns {
+  disputesBefore: Date
+  refundsBefore: Date
+  /** A UUID. */
+  after: string
+  limit: number
+}
+
+/** Whether an attempt was made since then. Ids begin with their time. */
+export async function hasAttemptsSince(
+  db: Queries,
+  { place, merchantId, mode, provider }: AuditScope,
+  since: Date,
+): Promise<boolean> {
+  const row = await db.row(sql`
+    select from attempts
+     where place = ${place} and id >= ${firstUuidAt(since)}::uuid and merchant_id = ${uuidOf(merchantId)} and mode = ${mode}
+       and provider = ${provider} limit 1`)
+  return row !== undefined
 }
 
 /**

@@ -34,8 +34,7 @@ export async function readPaymentQueues(db: Queries, maxCounted: number): Promis
        order by expires_at limit ${limit}) d
     union all
     select 'reconciliations', count(*), min(at) from (
-      select reconcile_at as at from attempts where reconcile_at <= now() and place between ${first} and ${last}
-       order by reconcile_at limit ${limit}) d`)
+      select due_at as at from reconciliation_runs where due_at <= now() and leased_until < now() order by due_at limit ${limit}) d`)
   const queueOf = (name: string): Queue => {
     const row = rows.find(({ queue }) => queue === name)
     return { due: row?.due ?? 0, oldestAt: row?.oldest ?? null }

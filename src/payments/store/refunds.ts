@@ -133,6 +133,24 @@ export async function refundsOfOthers(
   return new Set(listed.filter(isOnRecord).map(({ refundId }) => refundId))
 }
 
+/** The refunds on record that a provider lists, by its id or by our reference, of all attempts with that provider. */
+export async function findListedRefunds(
+  db: Queries,
+  { place, merchantId, mode, provider }: Scope & { provider: string },
+  listed: Pick<ListedRefund, 'refundId' | 'reference'>[],
+): Promise<Refund[]> {
+  const asked = listed.filter(({ reference }) => /^[0-9a-f]{32}$/.test(reference ?? ''))
+  const rows = await db.rows<RefundRow>(sql`
+    select ${COLUMNS} from refunds r
+     where r.place = ${place} and r.id = any(${asked.map(({ reference }) => reference)}::uuid[])
+       and r.merchant_id = ${uuidOf(merchantId)} and r.mode = ${mode}
+    union all
+    select ${COLUMNS} from refunds r join attempts a on a.place = ${place} and a.id = r.attempt_id
+     where r.place = ${place} and r.merchant_id = ${uuidOf(merchantId)} and r.mode = ${mode}
+       and r.provider_refund_id = any(${listed.map(({ refundId }) => refundId)}) and r.kind <> 'chargeback' and a.provider = ${provider}`)
+  return rows.map(refundOf)
+}
+
 export async function findRefund(db: Queries, scope: Scope, id: RefundId): Promise<Refund | undefined> {
   const row = await db.row<RefundRow>(sql`
     select ${COLUMNS} from refunds r

@@ -4,7 +4,7 @@ import type { PaymentDeps } from '../../../src/payments/deps.ts'
 import { sendDueRefunds } from '../../../src/payments/refunds/refund-payment.ts'
 import { checkDueAttempts } from '../../../src/payments/settle/check-attempts.ts'
 import { processWaitingNotices } from '../../../src/payments/settle/receive-notice.ts'
-import { reconcileDueAttempts } from '../../../src/reconciliation/reconcile-due.ts'
+import { planAccounts, reconcileDueRuns } from '../../../src/reconciliation/reconcile-accounts.ts'
 
 const HURRY_EVERY_MS = 500
 
@@ -54,11 +54,12 @@ export async function settleInRounds(
 ): Promise<{ rounds: number; open: Open }> {
   for (let rounds = 1; ; rounds++) {
     await before()
+    await planAccounts(parts)
     await makeAllDue(parts.database)
     while ((await checkDueAttempts(parts, AT_ONCE)) > 0);
     while ((await sendDueRefunds(parts, AT_ONCE)) > 0);
     while ((await processWaitingNotices(parts, AT_ONCE)) > 0);
-    while ((await reconcileDueAttempts(parts, AT_ONCE)) > 0);
+    while ((await reconcileDueRuns(parts, AT_ONCE)) > 0);
     const open = await countOpen(parts.database)
     const isDone = open.attempts + open.refunds + open.notices === 0 && rounds >= LEAST_ROUNDS
     if (isDone || rounds >= MOST_ROUNDS) return { rounds, open }
@@ -73,7 +74,7 @@ async function makeAllDue(database: Database): Promise<void> {
   await database.rows(sql`update refunds set due_at = now(), leased_until = '-infinity' where status = 'pending'`)
   await database.rows(sql`update notices set due_at = now() where state = 'waiting'`)
   // As on the next day: a notice of a refund or dispute may have been lost.
-  await database.rows(sql`update attempts set reconcile_at = now() where reconcile_at is not null`)
+  await database.rows(sql`update reconciliation_runs set due_at = now()`)
 }
 
 export async function countOpen(database: Database): Promise<Open> {

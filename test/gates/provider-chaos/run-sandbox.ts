@@ -178,7 +178,7 @@ async function makeChecksDue(database: Database): Promise<void> {
   await database.rows(sql`
     update attempts set next_check_at = now()
      where status not in ('successful', 'surplus') and next_check_at > now() and check_leased_until < now()`)
-  await database.rows(sql`update attempts set reconcile_at = now() where reconcile_at > now()`)
+  await database.rows(sql`update reconciliation_runs set due_at = now() where due_at > now()`)
 }
 
 /** Without the library in the server, the gate would show nothing. */
@@ -197,7 +197,7 @@ async function auditByCommand(env: Record<string, string>, url: string): Promise
   const { audits } = JSON.parse(out) as { audits: ProviderAudit[] }
   if (!audits.some(({ agreed }) => agreed > 0)) return ['audit --provider: no transaction was compared']
   return audits.flatMap(({ provider, differences, incomplete }) => [
-    ...differences.map(({ transactionId, finding }) => `audit --provider: ${provider} ${transactionId}: ${finding}`),
+    ...differences.map(({ kind, id, finding }) => `audit --provider: ${provider} ${kind} ${id}: ${finding}`),
     ...(incomplete === null ? [] : [`audit --provider: ${provider} was not compared to the end: ${incomplete}`]),
   ])
 }

@@ -100,10 +100,10 @@ async function auditAll({ database, parts }: RunningService): Promise<string[]> 
   const range = { from: new Date(Date.now() - DAY_MS), to: new Date(Date.now() + DAY_MS) }
   const found: string[] = []
   for (const scope of await listAuditScopes(database)) {
-    const { differences, incomplete } = await auditProvider({ database, providers: parts.providers }, scope, range)
+    const { differences, incomplete } = await auditProvider(parts, scope, range)
     if (incomplete) found.push(`audit: ${incomplete}`)
-    for (const { transactionId, reference, finding } of differences)
-      found.push(`audit: transaction ${transactionId} of ${reference}: ${finding}`)
+    for (const { kind, id, reference, finding } of differences)
+      found.push(`audit: ${kind} ${id} of ${reference}: ${finding}`)
   }
   return found
 }

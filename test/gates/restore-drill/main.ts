@@ -67,7 +67,7 @@ async function drill(payments: number, seed: number): Promise<{ lines: string[];
     if (adopted.count !== payments) differences.push(`${payments} payments were lost, ${adopted.count} are unmatched`)
     const { counts } = repaired
     // The worker makes some of the checks by its own schedule, before the repair asks for them.
-    const found = `${counts['check due']} checks, ${counts['listing of refunds due']} lists of refunds, ${adopted.count} adopted`
+    const found = `${counts.transactions} transactions and ${counts.refunds} refunds differed, ${adopted.count} adopted`
     const { out } = await manilla(processes, ['audit'])
     return {
       lines: [

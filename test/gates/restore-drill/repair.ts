@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { UnmatchedReceipt } from '../../../src/payments/store/receipts.ts'
-import type { Difference } from '../../../src/reconciliation/audit-provider.ts'
-import type { Repaired } from '../../../src/reconciliation/repair-difference.ts'
+import type { Difference, ProviderAudit } from '../../../src/reconciliation/audit-provider.ts'
 import { manilla } from '../manilla.ts'
 import type { Market } from '../whole-payments/market.ts'
 import type { Processes } from '../whole-payments/processes.ts'
@@ -10,45 +9,42 @@ import type { Lost } from './trade.ts'
 const MOST_ROUNDS = 20
 const AUDIT = ['audit', '--provider', '--only', 'paystack', '--json']
 
-type Handled = Omit<Difference, 'repair'> & { repaired: Repaired | null }
-
 export interface Repairs {
   rounds: number
-  /** By what was done; each transaction counts once. */
-  counts: Record<Repaired, number>
+  /** Entries that differed, by the list that they are in. */
+  counts: Record<Difference['kind'], number>
   left: string[]
 }
 
 /** Repeats the repair until the provider's list has nothing that our records do not have. */
 export async function repair(processes: Processes): Promise<Repairs> {
-  const done = new Map<string, Repaired>()
-  let left: Handled[] = []
+  const found = new Map<string, Difference['kind']>()
+  let left: Difference[] = []
   for (let rounds = 1; rounds <= MOST_ROUNDS; rounds++) {
     left = await differencesOf(processes)
-    for (const { transactionId, repaired } of left) if (repaired) done.set(`${transactionId} ${repaired}`, repaired)
-    if (left.length === 0) return { rounds, counts: countsOf(done), left: [] }
+    for (const { id, kind } of left) found.set(`${kind} ${id}`, kind)
+    if (left.length === 0) return { rounds, counts: countsOf(found), left: [] }
     await pause(2_000) // for the worker
   }
-  const named = left.map(({ transactionId, finding }) => `after the repair: ${transactionId}: ${finding}`)
-  return { rounds: MOST_ROUNDS, counts: countsOf(done), left: named }
+  const named = left.map(({ kind, id, finding }) => `after the repair: ${kind} ${id}: ${finding}`)
+  return { rounds: MOST_ROUNDS, counts: countsOf(found), left: named }
 }
 
-async function differencesOf(processes: Processes): Promise<Handled[]> {
+async function differencesOf(processes: Processes): Promise<Difference[]> {
   const { out } = await manilla(processes, [...AUDIT, '--repair'])
-  const { audits } = JSON.parse(out) as { audits: { differences: Handled[]; incomplete: string | null }[] }
+  const { audits } = JSON.parse(out) as { audits: ProviderAudit[] }
   const [incomplete] = audits.flatMap((audit) => audit.incomplete ?? [])
   if (incomplete) throw new Error(`the audit was not complete: ${incomplete}`)
   return audits.flatMap(({ differences }) => differences)
 }
 
-function countsOf(done: Map<string, Repaired>): Record<Repaired, number> {
-  const count = (wanted: Repaired) => [...done.values()].filter((each) => each === wanted).length
+function countsOf(found: Map<string, Difference['kind']>): Repairs['counts'] {
+  const count = (wanted: Difference['kind']) => [...found.values()].filter((each) => each === wanted).length
   return {
-    'check due': count('check due'),
-    'recorded as unmatched': count('recorded as unmatched'),
-    'open again': count('open again'),
-    'listing of refunds due': count('listing of refunds due'),
-    'order of another merchant': count('order of another merchant'),
+    transactions: count('transactions'),
+    refunds: count('refunds'),
+    disputes: count('disputes'),
+    absent: count('absent'),
   }
 }
 

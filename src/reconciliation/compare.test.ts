@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { newId } from '../kernel/ids.ts'
+import { type Currency, money } from '../kernel/money.ts'
+import type { Dispute } from '../payments/state/dispute.ts'
+import { orderReferenceOf } from '../payments/state/new-attempt.ts'
+import type { Refund } from '../payments/state/refund.ts'
+import type { RecordedTransaction } from '../payments/store/provider-audit.ts'
+import type { ListedDispute, ListedRefund, ListedTransaction } from '../providers/provider.ts'
+import {
+  compareDispute,
+  compareRefund,
+  compareTransaction,
+  isSame,
+  looksLikeOurs,
+  returnedOfAttempt,
+} from './compare.ts'
+
+const NGN = 'NGN' as Currency
+const at = new Date('2026-05-01T00:00:00Z')
+const naira = (amount: number) => money(amount, NGN)
+
+const theirs = (more: Partial<ListedTransaction> = {}): ListedTransaction => ({
+  ...{ transactionId: 't1', reference: 'order', amount: naira(1_000), at },
+  ...more,
+})
+const ours = (more: Partial<RecordedTransaction> = {}): RecordedTransaction =>
+  ({
+    ...{ receiptId: 1, transactionId: 't1', amount: 1_000, currency: 'NGN', attemptId: 'att_1' },
+    ...{ orderReference: 'order', providerReference: 'order', returned: 0, returning: 0, receiptsOfAttempt: 1 },
+    ...more,
+  }) as RecordedTransaction
+const says = (verdict: ReturnType<typeof compareTransaction>) =>
+  verdict.kind === 'differs' ? verdict.finding : verdict.kind
+
+function transaction(
+  listed: ListedTransaction,
+  recorded?: RecordedTransaction,
+  belongs: 'ours' | 'lost' | 'foreign' = 'ours',
+) {
+  const returned = recorded
+    ? returnedOfAttempt(recorded, [{ ours: recorded, theirs: listed }])
+    : { returned: 0, isWhole: true }
+  return says(compareTransaction(listed, recorded, { belongs, ...returned }))
+}
+
+test('a transaction is equal when amount, currency and what went back agree', () => {
+  assert.equal(transaction(theirs(), ours()), 'equal')
+  assert.equal(transaction(theirs({ returned: 400 }), ours({ returned: 400 })), 'equal')
+  assert.equal(transaction(theirs({ returned: 400 }), ours({ returned: 100, returning: 300 })), 'equal', 'pending')
+  assert.equal(transaction(theirs({ returned: 100 }), ours({ returned: 100, returning: 300 })), 'equal')
+})
+
+test('a transaction differs in what it names', () => {
+  assert.match(transaction(theirs({ amount: naira(900) }), ours()), /took ₦9.00, our records have ₦10.00/)
+  assert.match(transaction(theirs({ amount: money(1_000, 'USD' as Currency) }), ours()), /took \$10.00/)
+  assert.match(
+    transaction(theirs({ returned: 500 }), ours({ returned: 400 })),
+    /gave back ₦5.00, our records have ₦4.00/,
+  )
+  assert.match(transaction(theirs({ returned: 1_000 }), ours()), /gave back ₦10.00, our records have ₦0.00/)
+  assert.match(transaction(theirs(), ours({ returned: 400 })), /gave back ₦0.00/, 'less than on record')
+  assert.match(transaction(theirs()), /our records do not have it/)
+})
+
+test('an entry that names nothing of ours is foreign, and one with a reference of ours is not', () => {
+  assert.equal(transaction(theirs({ reference: null }), undefined, 'foreign'), 'foreign')
+  assert.match(transaction(theirs(), undefined, 'lost'), /our records do not have it/)
+  const now = new Date('2026-05-01T00:00:00Z')
+  const reference = orderReferenceOf(newId('attempt', now, 7))
+  assert.equal(looksLikeOurs(reference, now), true)
+  assert.equal(looksLikeOurs(reference, new Date('2026-04-01T00:00:00Z')), false, 'not made yet')
+  for (const other of [null, 'order-1', 'd41d8cd98f00b204e9800998ecf8427e', reference.toUpperCase()])
+    assert.equal(looksLikeOurs(other, now), false, String(other))
+})
+
+test('two transactions of one attempt are compared together', () => {
+  const [first, second] = [
+    ours({ receiptsOfAttempt: 2, returned: 700 }),
+    ours({ receiptId: 2, transactionId: 't2', receiptsOfAttempt: 2, returned: 700 }),
+  ]
+  const page = [
+    { ours: first, theirs: theirs({ returned: 300 }) },
+    { ours: second, theirs: theirs({ transactionId: 't2', returned: 400 }) },
+  ]
+  assert.deepEqual(returnedOfAttempt(first, page), { returned: 700, isWhole: true })
+  assert.deepEqual(returnedOfAttempt(first, page.slice(1)), { returned: 400, isWhole: false })
+  const twice = [...page, ...page] // listed with two versions of the keys
+  assert.deepEqual(returnedOfAttempt(first, twice), { returned: 700, isWhole: true })
+})
+
+test('the same id of another account is another transaction', () => {
+  assert.equal(isSame(ours(), theirs()), true)
+  assert.equal(isSame(ours(), theirs({ reference: 'of another account' })), false)
+  assert.equal(isSame(ours({ providerReference: 'theirs' }), theirs({ reference: 'theirs' })), true)
+  assert.equal(isSame(ours({ orderReference: null }), theirs()), true, 'a person matched it')
+})
+
+const refund = (more: Partial<ListedRefund> = {}): ListedRefund => ({
+  ...{ refundId: 'r1', reference: null, amount: naira(500), status: 'successful', at },
+  ...more,
+})
+const ourRefund = (more: Partial<Refund> = {}) =>
+  ({ amount: 500, currency: 'NGN', status: 'successful', providerRefundId: 'r1', ...more }) as Refund
+const compareOurs = (listed: ListedRefund, recorded?: Refund, settles = false) =>
+  says(compareRefund(listed, recorded, { belongs: 'ours', settles }))
+
+test('a refund is equal when its amount and status agree', () => {
+  assert.equal(compareOurs(refund(), ourRefund()), 'equal')
+  assert.equal(compareOurs(refund({ status: 'pending' }), ourRefund()), 'equal', 'the bank can still refuse it')
+  assert.equal(compareOurs(refund({ status: 'pending' })), 'equal', 'seen again when it is done')
+  assert.equal(compareOurs(refund({ status: 'failed' })), 'equal')
+  assert.equal(compareOurs(refund(), undefined, true), 'equal', 'the money of a lost dispute')
+  assert.equal(compareOurs(refund({ status: 'failed', refundId: 'r0' }), ourRefund()), 'equal', 'an earlier try')
+  assert.equal(says(compareRefund(refund(), undefined, { belongs: 'foreign', settles: false })), 'foreign')
+})
+
+test('a refund differs in amount or status, or is not on record', () => {
+  assert.match(compareOurs(refund()), /refunded ₦5.00, our records do not have it/)
+  assert.match(compareOurs(refund({ amount: naira(1_500) }), ourRefund()), /refund of ₦15.00, our records have ₦5.00/)
+  assert.match(compareOurs(refund({ status: 'failed' }), ourRefund()), /is failed, ours is successful/)
+  assert.match(compareOurs(refund(), ourRefund({ status: 'pending' })), /is successful, ours is pending/)
+  assert.match(compareOurs(refund(), ourRefund({ status: 'failed' })), /is successful, ours is failed/)
+})
+
+test('a dispute is equal when nothing of it would change', () => {
+  const listed: ListedDispute = {
+    ...{ disputeId: 'd1', amount: naira(500), status: 'open', reason: null, respondBy: null, openedAt: at },
+  }
+  const recorded = { amount: 500, currency: 'NGN', status: 'open', reason: null, respondBy: null } as Dispute
+  const compare = (change: Partial<ListedDispute>, known: Dispute | undefined = recorded) =>
+    says(compareDispute({ ...listed, ...change }, known, 'ours'))
+  assert.equal(compare({}), 'equal')
+  assert.equal(compare({}, { ...recorded, status: 'lost' }), 'equal', 'a stale list does not reopen it')
+  assert.match(compare({ status: 'won' }), /is won, ours is open/)
+  assert.match(compare({ amount: naira(400) }), /has changed/)
+  assert.match(says(compareDispute(listed, undefined, 'ours')), /our records do not have it/)
+  assert.equal(says(compareDispute(listed, undefined, 'foreign')), 'foreign')
+})

@@ -1,0 +1,126 @@
+import { timeOfUuid } from '../kernel/ids.ts'
+import { formatMoney, type Money } from '../kernel/money.ts'
+import { type Dispute, disputeChange } from '../payments/state/dispute.ts'
+import type { Refund } from '../payments/state/refund.ts'
+import { reversedAmount } from '../payments/state/reversed-money.ts'
+import type { RecordedTransaction } from '../payments/store/provider-audit.ts'
+import type { ListedDispute, ListedRefund, ListedTransaction } from '../providers/provider.ts'
+
+/**
+ * One entry of a provider's list beside our records.
+ *
+ * - equal: our records say the same
+ * - foreign: it names nothing of ours. Other shops and other merchants may use the same account.
+ * - differs: `finding` says how, in a sentence for a person
+ */
+export type Verdict = { kind: 'equal' } | { kind: 'foreign' } | { kind: 'differs'; finding: string }
+
+const EQUAL: Verdict = { kind: 'equal' }
+const FOREIGN: Verdict = { kind: 'foreign' }
+const differs = (finding: string): Verdict => ({ kind: 'differs', finding })
+
+/** What our records have about the order of an entry. */
+export type Belongs =
+  /** To an attempt, or to unmatched money. */
+  | 'ours'
+  /** Our reference, and no attempt: the database was restored from a backup, perhaps. */
+  | 'lost'
+  | 'foreign'
+
+/**
+ * `theirs.returned` and `ours.returned` are both of the whole attempt. `isWhole`: the list has all of its transactions,
+ * so less than on record is a difference, too.
+ */
+export function compareTransaction(
+  theirs: ListedTransaction,
+  ours: RecordedTransaction | undefined,
+  { belongs, returned, isWhole }: { belongs: Belongs; returned: number; isWhole: boolean },
+): Verdict {
+  const { amount } = theirs
+  if (!ours) {
+    if (belongs === 'foreign') return FOREIGN
+    return differs(`the provider took ${formatMoney(amount)}, our records do not have it`)
+  }
+  const recorded = (of: number): Money => ({ amount: of, currency: ours.currency as Money['currency'] })
+  if (ours.amount !== amount.amount || ours.currency !== amount.currency)
+    return differs(`the provider took ${formatMoney(amount)}, our records have ${formatMoney(recorded(ours.amount))}`)
+  // The provider may or may not have executed a pending refund.
+  const isMore = returned > ours.returned + ours.returning
+  const isLess = isWhole && returned < ours.returned
+  if (!isMore && !isLess) return EQUAL
+  return differs(
+    `the provider gave back ${formatMoney(recorded(returned))}, our records have ${formatMoney(recorded(ours.returned))}`,
+  )
+}
+
+/**
+ * `settles`: this refund is the money of a lost dispute that is on record. A pending refund that is not on record is
+ * seen again when it is done.
+ */
+export function compareRefund(
+  theirs: ListedRefund,
+  ours: Refund | undefined,
+  { belongs, settles }: { belongs: Belongs; settles: boolean },
+): Verdict {
+  if (belongs !== 'ours') return FOREIGN
+  const amount = formatMoney(theirs.amount)
+  if (!ours) {
+    if (settles || theirs.status !== 'successful') return EQUAL
+    return differs(`the provider refunded ${amount}, our records do not have it`)
+  }
+  if (ours.amount !== theirs.amount.amount || ours.currency !== theirs.amount.currency) {
+    const recorded = formatMoney({ amount: ours.amount, currency: ours.currency as Money['currency'] })
+    return differs(`the provider has a refund of ${amount}, our records have ${recorded}`)
+  }
+  // A refund that failed was tried again under the same reference.
+  const isEarlierTry = theirs.status === 'failed' && ours.providerRefundId !== theirs.refundId
+  const isSame = theirs.status === ours.status || theirs.status === 'pending'
+  if (isSame || (isEarlierTry && ours.status === 'successful')) return EQUAL
+  return differs(`the provider’s refund of ${amount} is ${theirs.status}, ours is ${ours.status}`)
+}
+
+export function compareDispute(theirs: ListedDispute, ours: Dispute | undefined, belongs: Belongs): Verdict {
+  if (belongs !== 'ours') return FOREIGN
+  const amount = formatMoney(theirs.amount)
+  if (!ours) return differs(`a dispute of ${amount} is ${theirs.status}, our records do not have it`)
+  const change = disputeChange(ours, theirs)
+  if (change === null) return EQUAL
+  return differs(
+    change === 'updated'
+      ? `a dispute of ${amount} has changed`
+      : `a dispute of ${amount} is ${theirs.status}, ours is ${ours.status}`,
+  )
+}
+
+/** Whether it is the same transaction: ids are unique within one account, and a merchant may have several. */
+export function isSame(ours: RecordedTransaction, theirs: ListedTransaction): boolean {
+  if (ours.transactionId !== theirs.transactionId) return false
+  if (theirs.reference === null || ours.orderReference === null) return true
+  return theirs.reference === ours.orderReference || theirs.reference === ours.providerReference
+}
+
+/** What the provider gave back of the attempt's transactions on this page, and whether those are all of them. */
+export function returnedOfAttempt(
+  ours: RecordedTransaction,
+  page: { ours: RecordedTransaction | undefined; theirs: ListedTransaction }[],
+): { returned: number; isWhole: boolean } {
+  const of = page.filter(
+    (each) =>
+      each.ours &&
+      (ours.attemptId === null ? each.ours.receiptId === ours.receiptId : each.ours.attemptId === ours.attemptId),
+  )
+  const byReceipt = new Map(of.map(({ ours: recorded, theirs }) => [recorded?.receiptId, reversedAmount(theirs)]))
+  const returned = [...byReceipt.values()].reduce((sum, amount) => sum + amount, 0)
+  return { returned, isWhole: ours.attemptId === null || byReceipt.size >= ours.receiptsOfAttempt }
+}
+
+const FIRST_VERSION = Date.UTC(2025, 0, 1)
+const DAY_MS = 24 * 3_600_000
+
+/** Our order references are UUIDs with a time (version 7), without dashes. Those of other shops are not. */
+export function looksLikeOurs(reference: string | null, now: Date): boolean {
+  const match = /^([0-9a-f]{8})([0-9a-f]{4})7[0-9a-f]{3}[89ab][0-9a-f]{15}$/.exec(reference ?? '')
+  if (!match) return false
+  const madeAt = timeOfUuid(`${match[1]}-${match[2]}`).getTime()
+  return madeAt >= FIRST_VERSION && madeAt <= now.getTime() + DAY_MS
+}

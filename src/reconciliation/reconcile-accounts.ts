@@ -1,0 +1,227 @@
+import { LAST_UUID, uuidOf } from '../kernel/ids.ts'
+import { providerCalls, reconciliationFailures } from '../metrics/instruments.ts'
+import { type CallLimits, type ClaimedWork, integrationKey, NO_LIMITS, startWithin } from '../outbound/call-limits.ts'
+import type { PaymentDeps } from '../payments/deps.ts'
+import {
+  absentReceipts,
+  attemptsWithOpenReturns,
+  countReceipts,
+  hasAttemptsSince,
+} from '../payments/store/provider-audit.ts'
+import { askForAbsent, askForOpen, bookDifferences } from './book-differences.ts'
+import { type Compared, compareEntries } from './compare-entries.ts'
+import { type ListKind, readPage } from './read-list.ts'
+import {
+  claimDueRuns,
+  keepLease,
+  markListed,
+  NO_COUNTS,
+  planRuns,
+  postponeRuns,
+  type Run,
+  saveFailure,
+  saveFinished,
+  saveProgress,
+  unsupportedKinds,
+} from './run-store.ts'
+import { isStale, LISTED_DAILY_MS, nextDue, rangeOf, retryAt, windowOf } from './windows.ts'
+
+const HOUR_MS = 3_600_000
+/** A list may lag: younger receipts are looked for by the next run. */
+const LAG_MS = HOUR_MS
+/** Orders that are asked for by themselves in one step, and in one run. */
+const ASKED_PER_STEP = 20
+const MOST_ASKED = 200
+/** More absent receipts than this are no orders, but an account: its keys may be of another one. */
+const MOST_ABSENT = 5
+const MOST_ABSENT_SHARE = 0.01
+
+/**
+ * Reconciliation of our records with the providers' own lists (see docs/refunds-and-disputes.md). A run is one list of
+ * one account and one window. Each step reads one page, books what differs, and saves the cursor, so that any process
+ * can go on:
+ *
+ *   due ─▶ list ─page─▶ list … ─last page─▶ absent ─▶ finished ─▶ due again
+ *                                  └─ without a search for absent receipts ─┘
+ */
+export async function reconcileDueRuns(deps: PaymentDeps, limit: number): Promise<number> {
+  const { claimed, done } = await startDueRuns(deps, limit, NO_LIMITS)
+  await done
+  return claimed
+}
+
+/** Starts a step of each due run without waiting for the answers, within the rate limits of each integration. */
+export async function startDueRuns(deps: PaymentDeps, limit: number, limits: CallLimits): Promise<ClaimedWork> {
+  return startWithin(limits, await claimDueRuns(deps.database, limit), {
+    keyOf: (run: Run) => integrationKey(run),
+    work: (run) =>
+      step(deps, run).catch(async (err) => {
+        deps.log.warn({ err, ...nameOf(run) }, 'a step of a reconciliation failed; retrying')
+        await fail(deps, run, 'it failed; the log has the reason').catch(() => {}) // the lease expires anyway
+      }),
+    postpone: (late) => postponeRuns(deps.database, late, deps.clock.now()),
+  })
+}
+
+/** Adds the runs of integrations that were set up since. */
+export const planAccounts = ({ database }: Pick<PaymentDeps, 'database'>) => planRuns(database)
+
+const nameOf = ({ merchantId, mode, provider, kind, window }: Run) => ({ merchantId, mode, provider, kind, window })
+
+async function step(deps: PaymentDeps, claimed: Run): Promise<void> {
+  const run = begun(claimed, deps.clock.now())
+  if (run.startedAt !== claimed.startedAt && (await isIdle(deps, run)))
+    return saveProgress(
+      deps.database,
+      { ...claimed, startedAt: null, range: null },
+      nextDue(run.window, run.startedAt, Math.random()),
+    )
+  if (run.kind === 'open') return askOpen(deps, run)
+  if (run.phase === 'absent') return askAbsent(deps, run)
+  return readNextPage(deps, run, run.kind)
+}
+
+/** A run under way. */
+type Begun = Run & { startedAt: Date; range: NonNullable<Run['range']> }
+
+/** Begins a run, or one that could not go on for too long again from its start. */
+function begun(run: Run, now: Date): Begun {
+  const { startedAt, range, window } = run
+  if (startedAt && range && !isStale(window, startedAt, now)) return { ...run, startedAt, range }
+  const fresh = { phase: 'list' as const, readWith: null, cursor: null, counts: NO_COUNTS }
+  return { ...run, ...fresh, startedAt: now, range: rangeOf(window, run, now) }
+}
+
+function isIdle(deps: PaymentDeps, { window, range, ...scope }: Begun): Promise<boolean> | false {
+  return (
+    (windowOf(window).isOnlyWhenActive ?? false) && hasAttemptsSince(deps.database, scope, range.from).then((is) => !is)
+  )
+}
+
+async function readNextPage(deps: PaymentDeps, run: Begun, kind: ListKind): Promise<void> {
+  const { database, providers, clock } = deps
+  const versions = await providers.keysVersions(run, run.provider)
+  const keysVersion = run.readWith ?? versions[0]
+  if (keysVersion === undefined) return finish(deps, run)
+  const page = await readPage(providers, run, { kind, keysVersion, range: run.range, cursor: run.cursor })
+  providerCalls.inc({ provider: run.provider, mode: run.mode, call: `list ${kind}`, outcome: page.kind })
+  if (page.kind === 'unknown') return fail(deps, run, page.because)
+  const next = versions[versions.indexOf(keysVersion) + 1]
+  const nextCursor = page.kind === 'page' ? page.nextCursor : null
+  const isLast = nextCursor === null && next === undefined
+  const unsupported = page.kind === 'unsupported' ? page.because : page.kind === 'page' ? null : run.unsupported
+  const read: Begun = {
+    ...{ ...run, unsupported, cursor: nextCursor },
+    readWith: nextCursor === null ? (next ?? keysVersion) : keysVersion,
+    counts: page.kind === 'page' ? await bookPage(deps, run, page) : run.counts,
+  }
+  if (!isLast) return saveProgress(database, read, clock.now())
+  const looksForAbsent = windowOf(run.window).findsAbsent && kind === 'transactions' && unsupported === null
+  return looksForAbsent ? saveProgress(database, { ...read, phase: 'absent' }, clock.now()) : finish(deps, read)
+}
+
+async function bookPage(
+  deps: PaymentDeps,
+  run: Begun,
+  { listing }: Extract<Awaited<ReturnType<typeof readPage>>, { kind: 'page' }>,
+): Promise<Run['counts']> {
+  const compared = await compareEntries(deps, run, listing)
+  const seen = compared.flatMap(({ transaction }) => transaction?.ours?.receiptId ?? [])
+  if (windowOf(run.window).findsAbsent && seen.length > 0) await markListed(deps.database, run, seen)
+  const booked = await bookDifferences(deps, run, { listing, compared, onAsk: () => holdLease(deps, run) })
+  if (booked.unanswered > 0)
+    deps.log.info({ ...nameOf(run), unanswered: booked.unanswered }, 'orders that differ were not answered')
+  const count = (kind: Compared['verdict']['kind']) => compared.filter(({ verdict }) => verdict.kind === kind).length
+  const { counts } = run
+  return {
+    listed: counts.listed + compared.length,
+    agreed: counts.agreed + count('equal'),
+    foreign: counts.foreign + count('foreign'),
+    booked: counts.booked + booked.booked,
+    asked: counts.asked + booked.asked,
+    absent: counts.absent,
+  }
+}
+
+async function holdLease({ database }: PaymentDeps, run: Run): Promise<void> {
+  if (!(await keepLease(database, run))) throw new Error('another process has taken the run over')
+}
+
+/** Receipts of ours that the list lacks are asked for one by one, unless there are so many that the account is wrong. */
+async function askAbsent(deps: PaymentDeps, run: Begun): Promise<void> {
+  const { database, clock } = deps
+  const { from, to } = run.range
+  const range = {
+    ...{ from, to: new Date(Math.min(to.getTime(), run.startedAt.getTime() - LAG_MS)) },
+    ...{ window: run.window, keysVersions: await deps.providers.keysVersions(run, run.provider) },
+  }
+  if (run.cursor === null) {
+    const absent = await absentReceipts(database, run, { ...range, after: 0, limit: 10_000 })
+    const missing = absent.filter(({ isCreatedIn }) => isCreatedIn).length
+    const share = missing / Math.max(1, await countReceipts(database, run, range))
+    run.counts = { ...run.counts, absent: absent.length }
+    if (missing > MOST_ABSENT && share > MOST_ABSENT_SHARE) return reportAccount(deps, run, missing)
+  }
+  const receipts = await absentReceipts(database, run, {
+    ...range,
+    after: Number(run.cursor ?? 0),
+    limit: ASKED_PER_STEP,
+  })
+  let { asked } = run.counts
+  for (const receipt of receipts) {
+    await holdLease(deps, run)
+    asked++
+    // Without an answer, the next run finds it again.
+    await askForAbsent(deps, receipt)
+  }
+  const next = { ...run, cursor: String(receipts.at(-1)?.receiptId ?? 0), counts: { ...run.counts, asked } }
+  if (receipts.length < ASKED_PER_STEP || asked >= MOST_ASKED) return finish(deps, next)
+  return saveProgress(database, next, clock.now())
+}
+
+async function reportAccount(deps: PaymentDeps, run: Begun, missing: number): Promise<void> {
+  const because = `${missing} transactions on record are not in the provider’s list. Its keys may be of another account.`
+  deps.log.error({ ...nameOf(run), missing }, 'the list of an account lacks many transactions on record')
+  // TODO: openAccountCase(tx, run, { provider: run.provider, reason: 'missing_at_provider', summary: because })
+  reconciliationFailures.inc({ provider: run.provider, mode: run.mode })
+  const at = deps.clock.now()
+  await saveFinished(deps.database, run, {
+    at,
+    dueAt: nextDue(run.window, run.startedAt, Math.random()),
+    failure: because,
+  })
+}
+
+/** Open disputes and pending refunds that no daily list has: they are too old, or the account has no such list. */
+async function askOpen(deps: PaymentDeps, run: Begun): Promise<void> {
+  const { database, clock } = deps
+  const unsupported = await unsupportedKinds(database, run)
+  const before = (kind: ListKind) =>
+    unsupported.has(kind) ? run.startedAt : new Date(run.startedAt.getTime() - LISTED_DAILY_MS)
+  const ids = await attemptsWithOpenReturns(database, run, {
+    ...{ disputesBefore: before('disputes'), refundsBefore: before('refunds') },
+    ...{ after: run.cursor ?? FIRST_UUID, limit: ASKED_PER_STEP },
+  })
+  for (const id of ids) {
+    await holdLease(deps, run)
+    await askForOpen(deps, id)
+  }
+  const last = ids.at(-1)
+  const counts = { ...run.counts, asked: run.counts.asked + ids.length }
+  if (ids.length < ASKED_PER_STEP || !last) return finish(deps, { ...run, counts })
+  return saveProgress(database, { ...run, counts, cursor: uuidOf(last) }, clock.now())
+}
+
+const FIRST_UUID = LAST_UUID.replaceAll('f', '0')
+
+async function finish({ database, clock }: PaymentDeps, run: Begun): Promise<void> {
+  const dueAt = nextDue(run.window, run.startedAt, Math.random())
+  await saveFinished(database, run, { at: clock.now(), dueAt })
+}
+
+async function fail({ database, clock, log }: PaymentDeps, run: Run, because: string): Promise<void> {
+  const at = clock.now()
+  log.warn({ ...nameOf(run), because }, 'the provider did not answer its list; retrying')
+  reconciliationFailures.inc({ provider: run.provider, mode: run.mode })
+  await saveFailure(database, run, { because, at, dueAt: retryAt(run.failedSince, at) })
+}
