@@ -13,6 +13,7 @@ import { type Compared, compareEntries } from './compare-entries.ts'
 import { type ListKind, readPage } from './read-list.ts'
 import {
   claimDueRuns,
+  forgetListed,
   keepLease,
   markListed,
   NO_COUNTS,
@@ -76,6 +77,7 @@ async function step(deps: PaymentDeps, claimed: Run): Promise<void> {
       { ...claimed, startedAt: null, range: null },
       nextDue(run.window, run.startedAt, Math.random()),
     )
+  if (run.startedAt !== claimed.startedAt && run.kind === 'transactions') await forgetListed(deps.database, run)
   if (run.kind === 'open') return askOpen(deps, run)
   if (run.phase === 'absent') return askAbsent(deps, run)
   return readNextPage(deps, run, run.kind)

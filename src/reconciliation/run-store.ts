@@ -164,10 +164,7 @@ export async function saveFinished(
   run: Run,
   { at, dueAt, failure = null }: { at: Date; dueAt: Date; failure?: string | null },
 ): Promise<void> {
-  await db.rows(sql`
-    delete from reconciliation_listed
-     where place = ${run.place} and merchant_id = ${uuidOf(run.merchantId)} and mode = ${run.mode} and provider = ${run.provider}
-       and time_window = ${run.window}`)
+  if (run.kind === 'transactions') await forgetListed(db, run)
   if (run.window === 'by hand') {
     await db.rows(sql`delete from reconciliation_runs where lease = ${run.lease}`)
     return
@@ -183,6 +180,14 @@ export async function saveFinished(
            failed_since = case when ${failure}::text is not null then coalesce(failed_since, ${at}) end,
            due_at = ${dueAt}, lease = null, leased_until = '-infinity'
      where lease = ${run.lease}`)
+}
+
+/** Of the transactions' run of a window; those of refunds and disputes mark nothing. */
+export async function forgetListed(db: Queries, run: Run): Promise<void> {
+  await db.rows(sql`
+    delete from reconciliation_listed
+     where place = ${run.place} and merchant_id = ${uuidOf(run.merchantId)} and mode = ${run.mode} and provider = ${run.provider}
+       and time_window = ${run.window}`)
 }
 
 /** Receipts that this run has seen in the list. */

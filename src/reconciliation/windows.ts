@@ -51,6 +51,9 @@ export const PLANNED = (Object.keys(WINDOWS) as (keyof typeof WINDOWS)[]).flatMa
 /** Younger than this, an open refund or dispute is in the account's lists of that window. */
 export const LISTED_DAILY_MS = WINDOWS['8 days'].lengthMs
 
+/** Clocks differ, and some providers name whole seconds. */
+const CLOCKS_DIFFER_BY_MS = 5 * MINUTE
+
 export interface Range {
   from: Date
   to: Date
@@ -63,7 +66,8 @@ export interface Range {
 export function rangeOf(name: WindowName, { mode, since }: { mode: Mode; since: Date }, now: Date): Range {
   const kept = mode === 'sandbox' ? LEAST_DAYS.sandbox * DAY - DAY : Number.POSITIVE_INFINITY
   const length = Math.min(windowOf(name).lengthMs, kept)
-  return { from: new Date(Math.max(now.getTime() - length, since.getTime())), to: now }
+  const first = since.getTime() - CLOCKS_DIFFER_BY_MS
+  return { from: new Date(Math.max(now.getTime() - length, first)), to: now }
 }
 
 /** When the next run is due. `jitter`, from 0 to 1, keeps accounts apart that once started together. */
