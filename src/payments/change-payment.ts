@@ -9,7 +9,7 @@ import type { Receipt } from '../providers/provider.ts'
 import type { PaymentDeps } from './deps.ts'
 import { attemptView, viewOf } from './payment-view.ts'
 import type { Decision, PaymentState } from './state/payment-state.ts'
-import { newRefund, type Refund } from './state/refund.ts'
+import { newRefund, type Refund, SEEN_AGAIN_AFTER_MS } from './state/refund.ts'
 import { insertAttempt, updateAttempt } from './store/attempts.ts'
 import { writeCases } from './store/cases.ts'
 import { type LockedPayment, lockPayment } from './store/payment-states.ts'
@@ -161,7 +161,7 @@ function writeSurplus(
   return parts.map((part) => {
     const wanted = { ...part, kind: 'surplus', counted: false, reason: 'The payment was paid already.' } as const
     const refund = newRefund(payment, wanted, clock.now())
-    insertRefund(tx, payment, refund)
+    insertRefund(tx, payment, refund, { dueAt: new Date(refund.createdAt.getTime() + SEEN_AGAIN_AFTER_MS) })
     return refund
   })
 }

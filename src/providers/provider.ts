@@ -328,6 +328,11 @@ export interface RefundOrder {
    * has no idempotency key looks at it right before the request that moves money.
    */
   isLeaseHeld?(): boolean
+  /**
+   * An adapter whose provider has no idempotency key calls it right before the request that moves money. True once for
+   * each refund. After that the request may have arrived, so the adapter may only search for it.
+   */
+  mayAsk?(): Promise<boolean>
   /** The provider's ids of the other refunds of this order in our books: none of those can be this one. */
   otherRefundIds?: string[]
   /**
@@ -393,5 +398,6 @@ export interface ConnectOptions {
 }
 
 export const unknown = (because: string): Unknown => ({ kind: 'unknown', because })
+export const ASKED_BEFORE = unknown('it was asked for this refund before, and does not list it')
 /** An answer of the provider that does not have the documented shape. */
 export const unreadable = (status: number): Unknown => unknown(`it answered ${status} with what we cannot read`)

@@ -91,6 +91,7 @@ test('B4: two attempts of one payment both succeed: the first counts, the second
   ])
   assert.deepEqual(before.refunds, [{ amount: AMOUNT, kind: 'surplus', status: 'pending' }])
 
+  await letPass(database, paid, 61)
   await sendDueRefunds(parts, 100)
   assert.deepEqual((await recordsOf(database, paid)).refunds, [
     { amount: AMOUNT, kind: 'surplus', status: 'successful' },
@@ -192,6 +193,7 @@ test('B18: a second transfer to the account of a paid payment is surplus: record
       [70_000, false],
     ],
   )
+  await letPass(database, payment, 61)
   await sendDueRefunds(parts, 100)
   assert.equal((await ledger(shop, order)).refunded, 70_000)
   const end = await shop.payment(payment.id)
@@ -207,6 +209,7 @@ test('B18: a transfer to an abandoned account, after the payment was paid by car
   await transfer(shop, account.accountNumber, AMOUNT)
   const after = await becomes(shop, card.payment, ({ attempts }) => attempts[0].amountReceived > 0)
   assert.deepEqual([statuses(after), after.amountPaid], [['surplus', 'successful'], AMOUNT])
+  await letPass(database, card.payment, 61)
   await sendDueRefunds(parts, 100)
   assert.equal((await ledger(shop, account.order)).refunded, AMOUNT)
   assert.equal((await ledger(shop, card.order)).refunded, 0)
@@ -224,6 +227,7 @@ test('B18: a partial transfer before a full card payment is refunded as surplus'
   const { events, refunds } = await recordsOf(database, paid)
   assert.deepEqual(events.at(-1)?.data.surplus, { amount: 400_000, currency: 'NGN' })
   assert.deepEqual(refunds, [{ amount: 400_000, kind: 'surplus', status: 'pending' }])
+  await letPass(database, paid, 61)
   await sendDueRefunds(parts, 100)
   assert.equal((await ledger(shop, account.order)).refunded, 400_000)
 })
@@ -312,6 +316,7 @@ test('B18: a part that went back already is not announced or sent back again whe
   await transfer(shop, second.accountNumber, 1_000_000)
   const paid = await becomes(shop, first.payment, isPaid)
   assert.deepEqual(sums(paid), ['successful', 1_000_000, 0])
+  await letPass(database, paid, 61)
   await sendDueRefunds(parts, 100)
   const { refunds, events } = await recordsOf(database, paid)
   assert.deepEqual(refunds, [

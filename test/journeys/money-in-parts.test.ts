@@ -8,7 +8,7 @@ import { makeChecksDue } from '../../src/payments/store/attempts.ts'
 import { startFakeFlutterwave } from '../fakes/flutterwave/fake.ts'
 import { startFakeMonnify } from '../fakes/monnify/fake.ts'
 import { eventually, startPaying } from '../support/paying.ts'
-import { noticesAbout, recordsOf } from '../support/payment-records.ts'
+import { letPass, noticesAbout, recordsOf } from '../support/payment-records.ts'
 import { isPaid } from '../support/sandbox-payments.ts'
 
 const service = await startPaying()
@@ -73,6 +73,7 @@ test('surplus partial payments are refunded one by one, because some providers r
   await fake.customer.payByCard(card.order, { save: false })
   await check(card.payment)
   assert.equal((await shop.payment('part-2')).status, 'successful')
+  await letPass(database, card.payment, 61)
   await sendDueRefunds(parts, 10)
   const { refunds } = await recordsOf(database, card.payment)
   assert.deepEqual(refunds.map(({ amount, status }) => [amount, status]).sort(), [
@@ -88,6 +89,7 @@ test('two surplus transfers in one answer are refunded one by one', async () => 
   await check(card.payment)
   for (const amount of [300_000, 400_000]) await fake.customer.transfer?.(account.order, amount)
   await check(account.payment)
+  await letPass(database, card.payment, 61)
   await sendDueRefunds(parts, 10)
   const { refunds } = await recordsOf(database, card.payment)
   assert.deepEqual(refunds.map(({ amount, status }) => [amount, status]).sort(), [

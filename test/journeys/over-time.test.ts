@@ -2,13 +2,14 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
+import { sendDueRefunds } from '../../src/payments/refunds/refund-payment.ts'
 import { checkDueAttempts } from '../../src/payments/settle/check-attempts.ts'
 import { makeChecksDue } from '../../src/payments/store/attempts.ts'
 import { startFakeFlutterwave } from '../fakes/flutterwave/fake.ts'
 import { type Between, startBetween } from '../support/between.ts'
 import { eventually, startPaying } from '../support/paying.ts'
-import { assertAudited, type Json, paidTransaction, recordAt, recordsOf } from '../support/payment-records.ts'
-import { AMOUNT, charge, isPaid, start } from '../support/sandbox-payments.ts'
+import { assertAudited, type Json, letPass, paidTransaction, recordAt, recordsOf } from '../support/payment-records.ts'
+import { AMOUNT, charge, isPaid, ledger, start, TRANSFER, transfer } from '../support/sandbox-payments.ts'
 
 // What happens to money in the days and weeks after the moment: answers that change, providers that are away.
 
@@ -116,4 +117,88 @@ test('after new keys were set, attempts that wait for an answer are asked about 
     return row?.soon
   }
   assert.deepEqual([await soon(ended), await soon(open)], [true, false])
+})
+
+test('a refund whose answer was lost is asked for once, however long the list of refunds lags', async () => {
+  const flutterwave = await startFakeFlutterwave({ after })
+  flutterwave.odd.refundStatus = 'completed-mpgs'
+  const shop = await service.addShop()
+  const integration = { settings: flutterwave.settings, baseURL: flutterwave.upstream.url }
+  await shop.call('PUT', '/payments/v1/integrations/flutterwave', integration)
+  const { body } = await eventually(
+    () => shop.initialize({ provider: 'flutterwave', reference: 'lagging' }),
+    ({ status }) => status === 200,
+  )
+  assert.ok(body)
+  const payment = await shop.payment('lagging')
+  const order = uuidOf(payment.attempts[0].id).replaceAll('-', '')
+  await flutterwave.customer.payByCard(order, { save: false })
+  await makeChecksDue(database, payment.id)
+  await checkDueAttempts(service.parts, 100)
+  const isList = ({ text }: { text: string }) => text.includes('Refunds fetched')
+  const none = { status: 200, text: JSON.stringify({ status: 'success', message: 'Refunds fetched', data: [] }) }
+  flutterwave.upstream.garble = (said) => (isList(said) ? none : { status: 500, text: '{}' })
+  const refund = async () => (await shop.call('GET', '/payments/v1/payments/lagging/refunds')).body.data[0]
+  const made = await shop.call('POST', '/payments/v1/payments/lagging/refunds', { amount: 10_000 })
+  assert.deepEqual([made.status, made.body.data.status], [201, 'pending'])
+  flutterwave.upstream.garble = (said) => (isList(said) ? none : said)
+  for (const hours of [0.01, 1, 10, 24, 48]) {
+    await letPass(database, payment, hours * 3_600)
+    await sendDueRefunds(service.parts, 100)
+    assert.equal(flutterwave.ledger().givenBack.length, 1, `after ${hours} hours`)
+  }
+  assert.match((await refund()).needsReview, /^unanswered: /)
+  flutterwave.upstream.garble = undefined
+  await letPass(database, payment, 86_400)
+  await sendDueRefunds(service.parts, 100)
+  assert.deepEqual([(await refund()).status, (await refund()).needsReview], ['successful', null])
+  assert.equal(flutterwave.ledger().givenBack.length, 1)
+  await assertAudited(database, payment)
+})
+
+test('surplus that the provider does not name again stays: its refund fails, and a person decides', async (t) => {
+  const between = await startBetween(t, service)
+  const { shop } = between
+  const { payment, record } = await paidByCard(between)
+  const wrong = { ...record, amount: 2 * AMOUNT }
+  const again = paidTransaction({ amount: AMOUNT })
+  answers(between, { ...wrong, transactions: [...record.transactions, again] })
+  await check(between, payment)
+  assert.deepEqual((await recordsOf(database, payment)).refunds, [
+    { amount: AMOUNT, kind: 'surplus', status: 'pending' },
+  ])
+  await sendDueRefunds(between.parts, 100)
+  assert.equal((await recordsOf(database, payment)).refunds[0]?.status, 'pending', 'not within a minute')
+  answers(between, record)
+  await letPass(database, payment, 61)
+  await sendDueRefunds(between.parts, 100)
+  const { refunds, eventTypes } = await recordsOf(database, payment)
+  assert.deepEqual(refunds, [{ amount: AMOUNT, kind: 'surplus', status: 'failed' }])
+  assert.ok(eventTypes.includes('payment.surplus'), 'announced at first sight')
+  await checkDueAttempts(between.parts, 100)
+  assert.match((await shop.payment(payment.id)).attempts[0].needsReview, /^contradiction: /)
+  await assertAudited(database, payment)
+})
+
+test('while the provider is silent, surplus waits; when it names the money again, it goes back once', async (t) => {
+  const between = await startBetween(t, service)
+  const { shop } = between
+  const { payment, accountNumber, order } = await start(shop, TRANSFER)
+  for (const _ of ['first', 'second']) await transfer(shop, accountNumber, AMOUNT)
+  await check(between, payment)
+  between.upstream.trouble = 'answering 500 before the work'
+  for (const minutes of [2, 60, 3_000]) {
+    await letPass(database, payment, minutes * 60)
+    await sendDueRefunds(between.parts, 100)
+    assert.equal((await recordsOf(database, payment)).refunds[0]?.status, 'pending')
+  }
+  between.upstream.trouble = undefined
+  between.aheadMs = 3_600_000
+  await letPass(database, payment, 86_400)
+  await sendDueRefunds(between.parts, 100)
+  assert.deepEqual(
+    (await recordsOf(database, payment)).refunds.map(({ status }) => status),
+    ['successful'],
+  )
+  assert.equal((await ledger(shop, order)).refunded, AMOUNT)
 })

@@ -232,6 +232,7 @@ test('B21: a refund of the surplus attempt that was made on the provider’s sid
     await processWaitingNotices(parts, 100)
   }
   await workOff()
+  await letPass(database, first.payment, 61)
   await sendDueRefunds(parts, 100)
   await workOff()
   const after = await shop.payment(first.payment.id)

@@ -231,6 +231,7 @@ test('surplus money is refunded automatically and not counted as a refund of the
   await becomes(shop, card.payment, isPaid)
   await transfer(shop, account.accountNumber, AMOUNT)
   const payment = await becomes(shop, card.payment, ({ attempts }) => attempts[1].status === 'surplus')
+  await letPass(database, payment, 61)
   await sendDueRefunds(parts, 100)
   const record = await eventually(
     () => ledger(shop, account.order),

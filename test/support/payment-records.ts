@@ -77,14 +77,14 @@ export async function letPass(database: Database, payment: { id: string }, secon
   const id = uuidOf(payment.id as PaymentId)
   await database.rows(sql`
     update attempts
-       set created_at = created_at - past, asked_at = asked_at - past, watched_since = watched_since - past, next_check_at = next_check_at - past, active_at = active_at - past,
+       set created_at = created_at - past, asked_at = asked_at - past, watched_since = watched_since - past, answered_at = answered_at - past, next_check_at = next_check_at - past, active_at = active_at - past,
            instructions_expire_at = instructions_expire_at - past, check_leased_until = check_leased_until - past
       from make_interval(secs => ${seconds}) as past where payment_id = ${id}`)
   await database.rows(sql`
     update payments set created_at = created_at - past, expires_at = expires_at - past, provider_asked_at = provider_asked_at - past
       from make_interval(secs => ${seconds}) as past where id = ${id}`)
   await database.rows(sql`
-    update refunds set due_at = due_at - past, leased_until = leased_until - past, created_at = created_at - past,
+    update refunds set due_at = due_at - past, leased_until = leased_until - past, created_at = created_at - past, asked_at = asked_at - past,
            account_taken_at = account_taken_at - past
       from make_interval(secs => ${seconds}) as past where payment_id = ${id}`)
 }

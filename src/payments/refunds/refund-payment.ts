@@ -17,6 +17,7 @@ import {
   assertMayRefund,
   assertNotRepeated,
   daysOf,
+  mustBeSeenAgain,
   newRefund,
   nextRefundTry,
   planRefund,
@@ -41,6 +42,7 @@ import {
   insertRefund,
   leaseRefund,
   lockRefund,
+  markAsked,
   newRefundLease,
   postponeRefunds,
   type RefundLease,
@@ -51,6 +53,7 @@ import {
   sealAccount,
 } from '../store/refunds.ts'
 import { reviewsOf } from '../store/reviews.ts'
+import { seeAgain } from './see-surplus-again.ts'
 
 export interface RefundRequest {
   amount?: number | undefined
@@ -190,8 +193,16 @@ export async function sendRefund(deps: PaymentDeps, refund: Refund, lease: Refun
   const isOnRecord = async (reference: string) =>
     (await findStateByOrder(deps.database, attempt, attempt, reference)) !== undefined ||
     isOrderOfAnother(deps.database, attempt, reference)
-  const outcome = await underLease(deps, refund, lease, (isLeaseHeld) =>
-    callProvider(deps, attempt, 'refund', (provider) =>
+  const isByPerson = refundsByPeople([refund], await reviewsOf(deps.database, refund.paymentId)).length > 0
+  let wasAsked = false
+  const mayAsk = async () => {
+    wasAsked = await markAsked(deps.database, refund.id, lease, deps.clock.now())
+    return wasAsked
+  }
+  const outcome = await underLease(deps, refund, lease, async (isLeaseHeld) => {
+    const seen = mustBeSeenAgain(refund, isByPerson) && !matched ? await seeAgain(deps, attempt) : 'seen'
+    if (seen !== 'seen') return seen
+    return callProvider(deps, attempt, 'refund', (provider) =>
       provider.refund({
         reference: refundReference(refund.id),
         order: handleOf(attempt),
@@ -204,10 +215,11 @@ export async function sendRefund(deps: PaymentDeps, refund: Refund, lease: Refun
         recordedAt: refund.createdAt,
         matched: matched && { receipts: matched, isOnRecord },
         isLeaseHeld,
+        mayAsk,
       }),
-    ),
-  )
-  return recordOutcome(deps, refund, { lease, outcome, sealed: known?.sealed ?? null })
+    )
+  })
+  return recordOutcome(deps, refund, { lease, outcome, sealed: known?.sealed ?? null, wasAsked })
 }
 
 const RENEW_EVERY_MS = 20_000
@@ -239,10 +251,19 @@ async function underLease<T>(
   }
 }
 
+interface Tried {
+  lease: RefundLease
+  outcome: RefundOutcome
+  /** The customer's bank account that was sent. */
+  sealed: Buffer | null
+  /** By this try: `mayAsk` was true. */
+  wasAsked: boolean
+}
+
 function recordOutcome(
   deps: PaymentDeps,
   wanted: Refund,
-  { lease, outcome, sealed }: { lease: RefundLease; outcome: RefundOutcome; sealed: Buffer | null },
+  { lease, outcome, sealed, wasAsked }: Tried,
 ): Promise<Refund> {
   return changePayment(deps, wanted.paymentId, {
     read: (tx) => lockRefund(tx, wanted.id),
@@ -253,7 +274,7 @@ function recordOutcome(
       const now = deps.clock.now()
       const attempt = before.attempts.find(({ id }) => id === refund.attemptId)
       const days = daysOf(deps.providers.find(attempt?.provider ?? '')?.capabilities ?? {})
-      const after = afterOutcome(refund, outcome, { days, now, hadAccount: sealed !== null })
+      const after = afterOutcome(refund, outcome, { days, now, hadAccount: sealed !== null, wasAsked })
       if (after.status === 'pending') {
         if (locked?.lease !== lease.token) return refund // another process sends it now
         // An account that came while this try was under way is sent at once.
@@ -280,7 +301,7 @@ function recordOutcome(
 function afterOutcome(
   refund: Refund,
   outcome: RefundOutcome,
-  { days, now, hadAccount }: { days: number; now: Date; hadAccount: boolean },
+  { days, now, hadAccount, wasAsked }: { days: number; now: Date; hadAccount: boolean; wasAsked: boolean },
 ): Refund {
   switch (outcome.kind) {
     case 'refunded':
@@ -293,10 +314,12 @@ function afterOutcome(
       return { ...refund, ...{ status: 'failed', failure: outcome.because, needsReview: null, resolvedAt: now } }
     default: {
       const wasSent = !('neverSent' in outcome && outcome.neverSent)
+      const isLimited = 'errorStatus' in outcome && outcome.errorStatus === 429
       const tookAccount = hadAccount && outcome.kind === 'pending' && outcome.needsAccount === undefined
       return reviewedIfLate(
         {
           ...refund,
+          askedAt: wasAsked && (!wasSent || isLimited) ? null : refund.askedAt,
           accountTakenAt: tookAccount ? now : refund.accountTakenAt,
           tries: refund.tries + (wasSent ? 1 : 0), // a request that was never sent is not a try, so the retry is soon
           providerRefundId: 'refundId' in outcome ? outcome.refundId : refund.providerRefundId,

@@ -32,6 +32,7 @@ function refundOf({ payment }: PaymentState, attempt: Attempt, changes: Partial<
     failure: null,
     providerRefundId: null,
     transactionIds: [],
+    askedAt: null,
     tries: 0,
     needsReview: null,
     createdAt: START,

@@ -23,6 +23,8 @@ export interface Refund {
   failure: string | null
   providerRefundId: string | null
   transactionIds: string[]
+  /** When a provider without an idempotency key was asked for it. The request may have arrived. */
+  askedAt: Date | null
   tries: number
   /** Why a person has to review it, while it is pending; null if no review is needed. */
   needsReview: string | null
@@ -64,6 +66,7 @@ export function newRefund(payment: Payment, wanted: WantedRefund, now: Date): Re
     status: isDone ? 'successful' : 'pending',
     failure: null,
     providerRefundId,
+    askedAt: null,
     tries: 0,
     needsReview: null,
     createdAt: now,
@@ -265,15 +268,36 @@ export const daysOf = ({ refundTakesDays = DEFAULT_DAYS }: Pick<Capabilities, 'r
 const isLate = ({ createdAt, accountTakenAt }: Refund, days: number, now: Date) =>
   now.getTime() - (accountTakenAt ?? createdAt).getTime() >= days * DAY
 
-/** When a refund without a final answer is tried again: exponential backoff, and once a day when it is late. */
+/**
+ * When a refund without a final answer is tried again: exponential backoff, and once a day when it is late. What could
+ * not be sent at all is tried again sooner.
+ */
 export function nextRefundTry(refund: Refund, days: number, now: Date): Date {
-  const wait = RETRY_AFTER[Math.min(Math.max(refund.tries, 1), RETRY_AFTER.length) - 1] as number
+  const sent = RETRY_AFTER[Math.min(Math.max(refund.tries, 1), RETRY_AFTER.length) - 1] as number
+  const unsent = Math.min(now.getTime() - refund.createdAt.getTime(), 3_600 * SECOND)
+  const wait = refund.tries === 0 ? Math.max(sent, unsent) : sent
   return new Date(now.getTime() + (isLate(refund, days, now) ? DAY : wait))
 }
 
-/** A refund without a final answer needs review after the days that its provider takes. */
+/**
+ * A refund without a final answer needs review after the days that its provider takes, and sooner if the provider was
+ * asked and does not list it: it is not asked twice.
+ */
 export function reviewedIfLate(refund: Refund, days: number, now: Date): Refund {
-  if (!isLate(refund, days, now)) return refund
-  const needsReview = refund.needsReview ?? `refund_unfinished: the provider has not finished it within ${days} days.`
-  return { ...refund, needsReview }
+  const { askedAt, providerRefundId } = refund
+  const isUnlisted = askedAt !== null && providerRefundId === null && now.getTime() - askedAt.getTime() >= DAY
+  const reason = isUnlisted
+    ? 'unanswered: the provider was asked for this refund and does not list it. Look in its dashboard before you ask again.'
+    : isLate(refund, days, now)
+      ? `refund_unfinished: the provider has not finished it within ${days} days.`
+      : null
+  return { ...refund, needsReview: refund.needsReview ?? reason }
+}
+
+/** Surplus is refunded after the provider has named it again, at least so much later. */
+export const SEEN_AGAIN_AFTER_MS = 60 * SECOND
+
+/** It was made automatically, and not sent yet: the provider must name the money again first. */
+export function mustBeSeenAgain({ kind, tries, askedAt, providerRefundId }: Refund, isByPerson: boolean): boolean {
+  return kind === 'surplus' && !isByPerson && tries === 0 && askedAt === null && providerRefundId === null
 }

@@ -12,7 +12,7 @@ import type { PaymentState } from '../state/payment-state.ts'
 import { isWaitingForAccount, type Refund, type RefundKind } from '../state/refund.ts'
 
 const OWN_COLUMNS = `r.place, r.id, r.payment_id, r.attempt_id, r.amount, r.currency, r.kind, r.counted, r.status, r.reason, r.failure,
-  r.provider_refund_id, r.transaction_ids, r.tries, r.account_needed, r.created_at, r.account_taken_at, r.resolved_at,
+  r.provider_refund_id, r.transaction_ids, r.asked_at, r.tries, r.account_needed, r.created_at, r.account_taken_at, r.resolved_at,
   r.account_taken_at is not null or r.sealed_account is not null as has_account`
 /** The place is the first parameter of the statement. */
 const COLUMNS = new Fixed(`${OWN_COLUMNS}, (
@@ -37,6 +37,7 @@ interface RefundRow {
   failure: string | null
   provider_refund_id: string | null
   transaction_ids: string[]
+  asked_at: Date | null
   tries: number
   account_needed: string | null
   unanswered: string | null
@@ -61,6 +62,7 @@ function refundOf(row: RefundRow): Refund {
     failure: row.failure,
     providerRefundId: row.provider_refund_id,
     transactionIds: row.transaction_ids,
+    askedAt: row.asked_at,
     tries: row.tries,
     needsReview: row.account_needed ?? row.unanswered,
     createdAt: row.created_at,
@@ -73,6 +75,8 @@ function refundOf(row: RefundRow): Refund {
 interface With {
   callReference?: string | null | undefined
   lease?: RefundLease | null
+  /** Absent: at once. */
+  dueAt?: Date
   sealedAccount?: Buffer | null | undefined
 }
 
@@ -84,7 +88,7 @@ export function insertRefund(
   tx: Writes,
   { merchantId, mode }: Owner,
   refund: Refund,
-  { callReference = null, lease = null, sealedAccount = null }: With = {},
+  { callReference = null, lease = null, dueAt = refund.createdAt, sealedAccount = null }: With = {},
 ): void {
   const isPending = refund.status === 'pending'
   const leasedUntil = lease ? new Date(refund.createdAt.getTime() + REFUND_LEASE_MS) : '-infinity'
@@ -93,7 +97,7 @@ export function insertRefund(
                          transaction_ids, provider_refund_id, call_reference, sealed_account, due_at, lease, leased_until, created_at, resolved_at)
     values (${placeOf(refund.id)}, ${uuidOf(refund.id)}, ${uuidOf(refund.paymentId)}, ${uuidOf(refund.attemptId)}, ${uuidOf(merchantId)},
             ${mode}, ${refund.amount}, ${refund.currency}, ${refund.kind}, ${refund.counted}, ${refund.status}, ${refund.reason},
-            ${refund.transactionIds}, ${refund.providerRefundId}, ${callReference}, ${sealedAccount}, ${isPending ? refund.createdAt : null},
+            ${refund.transactionIds}, ${refund.providerRefundId}, ${callReference}, ${sealedAccount}, ${isPending ? dueAt : null},
             ${lease?.token ?? null}, ${leasedUntil}, ${refund.createdAt}, ${refund.resolvedAt})`)
 }
 
@@ -243,10 +247,19 @@ export function forgetRefundAccount(tx: Writes, id: RefundId): void {
 /** Schedules the retry of a refund without a final answer. The caller has locked it, and it is pending. */
 export function saveUnanswered(tx: Writes, refund: Refund, dueAt: Date): void {
   tx.write(sql`
-    update refunds set provider_refund_id = ${refund.providerRefundId}, tries = ${refund.tries},
+    update refunds set provider_refund_id = ${refund.providerRefundId}, asked_at = ${refund.askedAt}, tries = ${refund.tries},
            account_needed = ${isWaitingForAccount(refund) ? refund.needsReview : null},
            account_taken_at = ${refund.accountTakenAt}, due_at = ${dueAt}, leased_until = '-infinity'
      where place = ${placeOf(refund.id)} and id = ${uuidOf(refund.id)}`)
+}
+
+/** True once for each refund. The process that holds the lease asks the provider next. */
+export async function markAsked(db: Queries, id: RefundId, { token }: RefundLease, now: Date): Promise<boolean> {
+  const row = await db.row(sql`
+    update refunds set asked_at = ${now}
+     where place = ${placeOf(id)} and id = ${uuidOf(id)} and status = 'pending' and lease = ${token} and asked_at is null
+    returning id`)
+  return row !== undefined
 }
 
 export function saveProviderRefundId(tx: Writes, id: RefundId, providerRefundId: string): void {

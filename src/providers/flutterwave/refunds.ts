@@ -1,4 +1,4 @@
-import { type RefundOrder, type RefundOutcome, unknown, unreadable } from '../provider.ts'
+import { ASKED_BEFORE, type RefundOrder, type RefundOutcome, unknown, unreadable } from '../provider.ts'
 import { type Api, findById } from './api.ts'
 import { findOurs, receiptOf, refundOutcomeOf, refundRefusal } from './mapping.ts'
 import { refundsOf, required } from './reversals.ts'
@@ -6,7 +6,7 @@ import { majorOf, type Refund, readEnvelope, readRefund } from './wire.ts'
 
 /**
  * They have no idempotency key, so we look first: our reference is in the comment of a refund that we have asked for
- * before. When we cannot look, nothing is asked for.
+ * before. When we cannot look, nothing is asked for. Their list can lag: what was asked for once is only looked for.
  */
 export async function giveBack(api: Api, wanted: RefundOrder): Promise<RefundOutcome> {
   const refunds = new Map<string, Refund[]>()
@@ -21,7 +21,8 @@ export async function giveBack(api: Api, wanted: RefundOrder): Promise<RefundOut
   if (wanted.refundId) return unknown('it does not list the refund that it has accepted')
   const id = await choose(api, wanted, refunds)
   if (typeof id !== 'string') return id
-  return wanted.isLeaseHeld?.() === false ? unknown('the lease ran out before the request') : askFor(api, id, wanted)
+  if (wanted.isLeaseHeld?.() === false) return unknown('the lease ran out before the request')
+  return (await wanted.mayAsk?.()) === false ? ASKED_BEFORE : askFor(api, id, wanted)
 }
 
 /** A refund is of one transaction. When the money came in several, the newest that is large enough gives it. */
@@ -58,7 +59,8 @@ async function askFor(api: Api, transactionId: string, wanted: RefundOrder): Pro
     if (refund.transactionId !== transactionId) return unknown('it answered about another transaction')
     return refundOutcomeOf(refund, wanted)
   }
-  // A refused key or a conflict says nothing of an earlier try under the same reference, so those stay unknown.
+  // A refused key has done nothing, and says nothing of an earlier try under the same reference.
+  if (status === 401 || status === 403) return { ...unreadable(status), neverSent: true }
   if (!envelope || envelope.isSuccess || (status !== 400 && status !== 404)) return unreadable(status)
   const because = refundRefusal(envelope.message)
   return because ? { kind: 'refused', because } : unknown('it may have given this back before')

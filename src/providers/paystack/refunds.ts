@@ -1,6 +1,7 @@
 import type { Mode } from '../../kernel/mode.ts'
 import type { Currency } from '../../kernel/money.ts'
 import {
+  ASKED_BEFORE,
   type ProviderAnswer,
   type RefundOrder,
   type RefundOutcome,
@@ -20,7 +21,7 @@ interface Way {
 
 /**
  * They have no idempotency key, and a second request is a second refund. So each carries our reference in its note, and
- * we look for that before we ask.
+ * we look for that before we ask. Their list can lag for hours: what was asked for once is only looked for.
  */
 export function refunds({ mode, get, post }: Way): (wanted: RefundOrder) => Promise<RefundOutcome> {
   async function find(wanted: RefundOrder, transactionId: string): Promise<RefundOutcome | 'none'> {
@@ -49,7 +50,8 @@ export function refunds({ mode, get, post }: Way): (wanted: RefundOrder) => Prom
     const { status, text } = answer
     if (status === 200 || status === 201) return outcomeOf(readData(text), wanted, transactionId, status)
     const error = readError(text)
-    // A refused key says nothing of an earlier try under the same reference.
+    // A refused key has done nothing, and says nothing of an earlier try under the same reference.
+    if (status === 401 || status === 403) return { ...unreadable(status), neverSent: true }
     if (!error || ![400, 404, 422].includes(status)) return unreadable(status)
     // It may be refused because an earlier try, slower than our first look, has just taken its place.
     const meanwhile = await find(wanted, transactionId)
@@ -89,6 +91,7 @@ export function refunds({ mode, get, post }: Way): (wanted: RefundOrder) => Prom
       if (earlier !== 'none') return giveAccount(earlier, wanted)
     }
     if (wanted.refundId) return unknown('it does not list the refund that it has accepted')
+    if ((await wanted.mayAsk?.()) === false) return ASKED_BEFORE
     let outcome: RefundOutcome = unknown('there is no transaction to give back')
     // A refund is of one transaction. When the money came in several, the newest that has enough left gives it.
     for (const id of transactionIds.toReversed()) {
