@@ -21,6 +21,7 @@ export const SCREENS: ScreenRoute[] = [
   { path: '/links/:link', permission: 'read', load: () => import('./screens/link.tsx') },
   { path: '/links/:link/poster', permission: 'read', load: () => import('./screens/link-poster.tsx') },
   { path: '/customers', name: 'Customers', permission: 'read', load: () => import('./screens/customers.tsx') },
+  { path: '/attention', name: 'Needs attention', permission: 'read', load: () => import('./screens/cases.tsx') },
   { path: '/transfers', name: 'Transfers', permission: 'read', load: () => import('./screens/transfers.tsx') },
   { path: '/refunds', name: 'Refunds', permission: 'read', load: () => import('./screens/refunds.tsx') },
   { path: '/disputes', name: 'Disputes', permission: 'read', load: () => import('./screens/disputes.tsx') },

@@ -1,0 +1,210 @@
+import { useState } from 'preact/hooks'
+import { Link } from 'wouter-preact'
+import { query, send } from '../api.ts'
+import { useAction, usePage } from '../components/data.ts'
+import { Dialog } from '../components/dialog.tsx'
+import { useFilters } from '../components/filters.ts'
+import { Field, Form, fieldErrors, SelectField } from '../components/form.tsx'
+import { List } from '../components/list.tsx'
+import { inWords, providerName } from '../components/payment-status.tsx'
+import { Screen } from '../components/screen.tsx'
+import { Status } from '../components/status.tsx'
+import { Money, Time } from '../components/values.tsx'
+import type { Case } from '../money-answers.ts'
+import type { Page } from '../payment-answers.ts'
+import { useMerchant } from '../session.ts'
+
+const VIEWS: readonly (readonly [string, string])[] = [
+  ['', 'To do'],
+  ['closed', 'Done'],
+]
+
+/** The reasons in the words of the list. */
+const REASONS: Record<Case['reason'], string> = {
+  unmatched_money: 'Money of no payment',
+  contradiction: 'Answers contradict each other',
+  missing_at_provider: 'Missing at the provider',
+  unanswered: 'No clear answer',
+  refund_mismatch: 'Refund does not match',
+  refund_failed: 'Refund failed',
+  surplus: 'Paid more than once',
+  underpaid: 'Paid in part',
+  settlement_difference: 'Settlement does not add up',
+  review: 'Needs a review',
+}
+
+const OF_REASON: readonly (readonly [string, string])[] = [['', 'All'], ...Object.entries(REASONS)]
+
+/** What the software must not decide alone. A line leaves the list when the books agree, or with a note. */
+export default function Cases() {
+  const merchant = useMerchant()
+  const { values, cursor, isFiltered, set, clear } = useFilters('view', 'reason')
+  const isDone = values.view === 'closed'
+  const status = isDone ? 'closed' : 'open'
+  const page = usePage<Page<Case>>(merchant.api('/cases') + query({ status, reason: values.reason, cursor }))
+  const [closing, setClosing] = useState<Case>()
+  const next = page.data?.nextCursor
+  return (
+    <Screen
+      title="Needs attention"
+      about="What Manilla must not decide alone. Each line stays until the books agree, or you close it with a note."
+    >
+      <search class="filters">
+        <SelectField label="Show" value={values.view} options={VIEWS} onChange={(view) => set({ view })} />
+        <SelectField label="Reason" value={values.reason} options={OF_REASON} onChange={(reason) => set({ reason })} />
+      </search>
+      <List
+        label={isDone ? 'What was decided' : 'What to decide'}
+        query={{ ...page, rows: page.data?.data }}
+        keyOf={({ id }) => id}
+        hasTimes
+        clearFilters={isFiltered ? clear : undefined}
+        columns={[
+          {
+            name: 'Amount',
+            kind: 'money',
+            show: ({ amount, currency }) =>
+              amount === null || currency === null ? (
+                <span class="soft">–</span>
+              ) : (
+                <Money amount={amount} currency={currency} />
+              ),
+          },
+          { name: 'What happened', show: (row) => <What row={row} /> },
+          { name: 'About', show: (row) => <About row={row} /> },
+          { name: isDone ? 'Closed' : 'Since', show: (row) => <When row={row} /> },
+          { name: 'Actions', kind: 'actions', show: (row) => <Actions row={row} onClose={() => setClosing(row)} /> },
+        ]}
+        pages={{
+          first: cursor ? () => set(values) : undefined,
+          next: next ? () => set({ ...values, cursor: next }) : undefined,
+        }}
+        empty={
+          isDone
+            ? { title: 'Nothing yet', text: 'What you close, and what the books settle, appears here.' }
+            : { title: 'Nothing needs you', text: 'All money is accounted for, and every answer is clear.' }
+        }
+      />
+      {closing && <CloseDialog row={closing} onClose={() => setClosing(undefined)} />}
+    </Screen>
+  )
+}
+
+function What({ row: { reason, summary, status, note } }: { row: Case }) {
+  return (
+    <div>
+      <Status tone={status === 'open' ? 'attention' : 'neutral'}>{REASONS[reason]}</Status>
+      <div class="cell-more">{summary}</div>
+      {note && <div class="cell-more">Note: {note}</div>}
+    </div>
+  )
+}
+
+function About({ row: { payment, subject, provider } }: { row: Case }) {
+  const merchant = useMerchant()
+  return (
+    <div>
+      {payment ? (
+        <Link class="cell-main" href={merchant.path(`/payments/${encodeURIComponent(payment)}`)}>
+          {payment}
+        </Link>
+      ) : (
+        <code>{subject.reference ?? subject.id}</code>
+      )}
+      <div class="cell-more">
+        {inWords(subject.kind)}
+        {provider && `, ${providerName(provider)}`}
+      </div>
+    </div>
+  )
+}
+
+function When({ row: { openedAt, closedAt, closedBy } }: { row: Case }) {
+  return (
+    <div>
+      <Time at={closedAt ?? openedAt} />
+      {closedBy && (
+        <div class="cell-more">{closedBy === 'books' ? 'The books agree' : closedBy.replace(/^[a-z]+:/, '')}</div>
+      )}
+    </div>
+  )
+}
+
+/** The ways off the list. Money is matched and refunded where it is shown with its payment. */
+function Actions({ row, onClose }: { row: Case; onClose: () => void }) {
+  const merchant = useMerchant()
+  const { payment, reason, suggestions, subject } = row
+  const ofPayment = payment && merchant.path(`/payments/${encodeURIComponent(payment)}`)
+  const canMove = merchant.may('refunds')
+  const isTransfer = reason === 'unmatched_money' || reason === 'surplus' || reason === 'underpaid'
+  const name = (text: string) => `${text}: ${payment ?? subject.reference ?? subject.id}`
+  return (
+    <>
+      {canMove && isTransfer && (
+        <Link class="button" aria-label={name('Match or return')} href={merchant.path('/transfers')}>
+          {reason === 'unmatched_money' ? 'Match' : 'Return'}
+        </Link>
+      )}
+      {canMove && !isTransfer && ofPayment && suggestions.some((each) => each.endsWith('refund')) && (
+        <Link class="button" aria-label={name('Refund')} href={ofPayment}>
+          Refund
+        </Link>
+      )}
+      {payment && suggestions.includes('ask_again') && merchant.may('payments') && <AskAgain payment={payment} />}
+      {canMove && suggestions.includes('close') && (
+        <button type="button" aria-label={name('Close with a note')} onClick={onClose}>
+          Close
+        </button>
+      )}
+    </>
+  )
+}
+
+function AskAgain({ payment }: { payment: string }) {
+  const merchant = useMerchant()
+  const path = merchant.api(`/payments/${encodeURIComponent(payment)}`)
+  const action = useAction({
+    run: () => send('POST', `${path}/resync`),
+    refresh: [merchant.api('/cases'), path],
+    done: 'The provider is asked again',
+  })
+  return (
+    <button
+      type="button"
+      aria-label={`Ask again: ${payment}`}
+      disabled={action.isPending}
+      onClick={() => action.mutate()}
+    >
+      Ask again
+    </button>
+  )
+}
+
+function CloseDialog({ row, onClose }: { row: Case; onClose: () => void }) {
+  const merchant = useMerchant()
+  const [note, setNote] = useState('')
+  const list = merchant.api('/cases')
+  const action = useAction({
+    run: () => send('POST', `${list}/${row.id}/close`, { note: note.trim() }),
+    refresh: [list, merchant.api('/overview'), merchant.api('/payments')],
+    done: 'Closed',
+    onDone: onClose,
+  })
+  return (
+    <Dialog title="Close with a note" onClose={onClose}>
+      <Form submit="Close" action={action} onCancel={onClose}>
+        <p>{row.summary}</p>
+        <p class="soft">No money moves by this.</p>
+        <Field
+          label="Note"
+          hint="What you found and did. Your colleagues see it. No personal data of customers."
+          required
+          maxLength={500}
+          value={note}
+          error={fieldErrors(action.error).note}
+          onText={setNote}
+        />
+      </Form>
+    </Dialog>
+  )
+}
