@@ -48,8 +48,6 @@ create index cases_of_attempts on cases (merchant_id, mode, place, payment_id)
   where closed_at is null and subject_kind = 'attempt' and summary not like 'held: %';
 -- The operator counts the open ones of all merchants.
 create index cases_open on cases (mode, reason, place) where closed_at is null;
--- Closed ones without a payment are deleted by age.
-create index cases_without_payment on cases (closed_at, place) where payment_id is null and closed_at is not null;
 
 -- As in 0001_schema.sql: without statistics about place.
 alter table cases alter column place set statistics 0;
@@ -99,3 +97,17 @@ alter table attempts drop column needs_review, drop column reviewed;
 -- Why the provider waits for the customer's bank account. A call gives it, whether the case is open or not.
 alter table refunds rename column needs_review to account_needed;
 update refunds set account_needed = null where account_needed not like 'refund_needs_account:%' or status <> 'pending';
+
+-- Unmatched money that nobody has handled.
+insert into cases (place, id, merchant_id, mode, provider, reason, subject_kind, subject, subject_reference, amount, currency, summary, opened_at)
+select r.place, gen_random_uuid(), r.merchant_id, r.mode, r.provider, 'unmatched_money', 'receipt', r.id::text, r.transaction_id,
+       r.amount - r.returned, r.currency, 'unmatched_money: this money came in, and belongs to no payment.', r.recorded_at
+  from receipts r
+ where r.attempt_id is null and r.amount > r.returned
+   and not exists (select from reviews v where v.place = r.place and v.receipt_id = r.id);
+
+-- ---- Credentials ---- One that may do everything still may.
+alter table credentials
+  alter column scopes set default '{payments:write,payments:read,refunds,integrations,webhooks,cases:read,cases:write}';
+update credentials set scopes = scopes || '{cases:read,cases:write}'
+ where scopes @> '{payments:write,payments:read,refunds,integrations,webhooks}';

@@ -10,6 +10,7 @@ import { type Links, linksOn } from '../payments/links.ts'
 import type { PaymentBatch } from '../payments/start/create-payment.ts'
 import type { DeliveryDependencies } from '../webhooks/delivery-loop.ts'
 import { cardRoutes } from './api/cards.ts'
+import { caseRoutes } from './api/cases.ts'
 import { checkoutRoutes } from './api/checkouts.ts'
 import { disputeRoutes } from './api/disputes.ts'
 import { eventRoutes } from './api/events.ts'
@@ -146,6 +147,7 @@ async function registerCallerRoutes(
       paymentRoutes(api, { ...deps, links })
       paymentListRoutes(api, { ...deps, links })
       refundRoutes(api, { ...deps, links })
+      caseRoutes(api, { ...deps, links })
       disputeRoutes(api, deps)
       cardRoutes(api, deps)
       integrationRoutes(api, { ...deps, links })

@@ -13,7 +13,7 @@ import {
   RefundRequest,
   RefundRetry,
 } from './contract/attempt.ts'
-import { Case } from './contract/case.ts'
+import { Case, CaseClosing } from './contract/case.ts'
 import { Checkout, CheckoutRequest } from './contract/checkout.ts'
 import { Dispute } from './contract/dispute.ts'
 import { Integration, IntegrationRequest } from './contract/integration.ts'
@@ -47,6 +47,7 @@ const SCHEMAS = [
   RefundRetry,
   Refund,
   Case,
+  CaseClosing,
   Dispute,
   Card,
   QuoteRequest,

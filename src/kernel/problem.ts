@@ -13,6 +13,7 @@ export const API_PROBLEMS = {
   merchant_suspended: { title: 'The merchant is suspended', retryable: false },
   not_found: { title: 'Not found', retryable: false },
   method_not_allowed: { title: 'The method is not allowed for this URL', retryable: false },
+  conflict: { title: 'The current state does not allow this', retryable: false },
   duplicate_reference: { title: 'The reference is already used', retryable: false },
   duplicate_refund: { title: 'The same refund was made a moment ago', retryable: false },
   reference_conflict: { title: 'The reference belongs to another payment', retryable: false },
@@ -53,7 +54,6 @@ export const DASHBOARD_PROBLEMS = {
   forbidden: { title: 'This is not allowed', retryable: false },
   step_up_required: { title: 'Prove your identity again', retryable: false },
   second_factor_required: { title: 'A second factor is needed', retryable: false },
-  conflict: { title: 'The current state does not allow this', retryable: false },
 } as const
 
 export const PROBLEMS = { ...API_PROBLEMS, ...DASHBOARD_PROBLEMS }

@@ -278,7 +278,7 @@ test('a live API key does no more than the role of the member who made it', asyn
   }
   assert.equal((await make('live')).status, 201)
   const [made] = (await browser.call('GET', `/merchants/${merchantId}/live/api-keys`)).body.data
-  assert.deepEqual(made.scopes, ['payments:write', 'payments:read', 'webhooks'])
+  assert.deepEqual(made.scopes, ['payments:write', 'payments:read', 'webhooks', 'cases:read'])
 })
 
 test('API keys: created, used, and revoked in their mode', async () => {

@@ -89,6 +89,7 @@ async function addObjects(database: Database, scope: Scope): Promise<Record<stri
   const refund = newId('refund', now, place)
   const dispute = newId('dispute', now, place)
   const event = newId('event', now, place)
+  const found = newId('case', now, place)
   const card = newId('card', now, place)
   const code = newShortCode(now, place)
   await database.rows(sql`
@@ -107,6 +108,9 @@ async function addObjects(database: Database, scope: Scope): Promise<Record<stri
   await database.rows(sql`
     insert into disputes (place, id, payment_id, attempt_id, merchant_id, mode, provider_dispute_id, amount, currency, status, opened_at)
     values (${place}, ${uuidOf(dispute)}, ${uuidOf(payment)}, ${uuidOf(attempt)}, ${merchant}, ${mode}, 'dp_1', 1, 'NGN', 'open', now())`)
+  await database.rows(sql`
+    insert into cases (place, id, merchant_id, mode, payment_id, reason, subject_kind, subject, summary, opened_at)
+    values (${place}, ${uuidOf(found)}, ${merchant}, ${mode}, ${uuidOf(payment)}, 'review', 'attempt', ${uuidOf(attempt)}, 'Look.', now())`)
   await database.rows(sql`
     insert into events (place, id, merchant_id, mode, payment_id, type, sequence, data, body)
     values (${place}, ${uuidOf(event)}, ${merchant}, ${mode}, ${uuidOf(payment)}, 'payment.successful', 1, '{}', '{}')`)
@@ -128,6 +132,7 @@ async function addObjects(database: Database, scope: Scope): Promise<Record<stri
     email,
     'refunds/id': refund,
     'disputes/id': dispute,
+    'cases/id': found,
     'events/id': event,
     'cards/id': card,
     'transfers/transfer': `receipt-${receipt?.id}`,
@@ -166,6 +171,7 @@ export const bodiesFor = (other: Party): Record<string, unknown> => ({
     destinationAccountNumber: '0690000031',
     destinationAccountBankCode: '058',
   },
+  'POST /merchants/:merchant/:mode/cases/:id/close': { note: 'Looked at.' },
   'POST /merchants/:merchant/:mode/payments/:reference/review': { note: 'Looked at.' },
   'POST /merchants/:merchant/:mode/transfers/:transfer/match': { payment: 'unknown', amount: 700 },
   'POST /merchants/:merchant/:mode/transfers/:transfer/return': { amount: 700, byHand: true, note: 'By bank.' },

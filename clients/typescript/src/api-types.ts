@@ -408,6 +408,11 @@ export interface Case {
   closedBy: string | null
 }
 
+export interface CaseClosing {
+  /** What you found. No personal data of customers. */
+  note: string
+}
+
 export interface Dispute {
   id: string
   /** Reference of the payment. */
@@ -544,7 +549,7 @@ export interface Problem {
   status: number
   detail: string
   instance: string
-  code: 'malformed_json' | 'invalid_request' | 'unknown_field' | 'invalid_credentials' | 'credential_expired' | 'address_not_allowed' | 'insufficient_scope' | 'merchant_suspended' | 'not_found' | 'method_not_allowed' | 'duplicate_reference' | 'duplicate_refund' | 'reference_conflict' | 'attempt_in_progress' | 'too_many_attempts' | 'refund_needs_no_account' | 'too_many_refunds' | 'too_many_endpoints' | 'too_many_links' | 'idempotency_in_progress' | 'payment_not_completed' | 'payment_already_completed' | 'payment_cancelled' | 'payment_expired' | 'body_too_large' | 'headers_too_large' | 'unsupported_media_type' | 'no_integration_available' | 'unknown_provider' | 'provider_not_configured' | 'currency_not_supported' | 'amount_out_of_range' | 'refund_account_required' | 'refund_exceeds_payment' | 'provider_error' | 'provider_timeout' | 'idempotency_key_reused' | 'rate_limited' | 'request_timeout' | 'internal_error' | 'unavailable'
+  code: 'malformed_json' | 'invalid_request' | 'unknown_field' | 'invalid_credentials' | 'credential_expired' | 'address_not_allowed' | 'insufficient_scope' | 'merchant_suspended' | 'not_found' | 'method_not_allowed' | 'conflict' | 'duplicate_reference' | 'duplicate_refund' | 'reference_conflict' | 'attempt_in_progress' | 'too_many_attempts' | 'refund_needs_no_account' | 'too_many_refunds' | 'too_many_endpoints' | 'too_many_links' | 'idempotency_in_progress' | 'payment_not_completed' | 'payment_already_completed' | 'payment_cancelled' | 'payment_expired' | 'body_too_large' | 'headers_too_large' | 'unsupported_media_type' | 'no_integration_available' | 'unknown_provider' | 'provider_not_configured' | 'currency_not_supported' | 'amount_out_of_range' | 'refund_account_required' | 'refund_exceeds_payment' | 'provider_error' | 'provider_timeout' | 'idempotency_key_reused' | 'rate_limited' | 'request_timeout' | 'internal_error' | 'unavailable'
   errors?: {
     /** JSON pointer to the field. */
     pointer: string
@@ -688,6 +693,37 @@ export interface Operations {
     }
     answer: {
       data: RefundAccount
+    }
+  }
+  listCases: {
+    query: {
+      status?: 'open' | 'closed'
+      reason?: 'unmatched_money' | 'contradiction' | 'missing_at_provider' | 'unanswered' | 'refund_mismatch' | 'refund_failed' | 'surplus' | 'underpaid' | 'settlement_difference' | 'review'
+      /** Reference of a payment or attempt, or the `chk_` id. */
+      payment?: string
+      /** Opened at this time or later. */
+      from?: string
+      /** Opened before this time. */
+      to?: string
+      /** 1 to 100; default 20. */
+      limit?: number
+      /** `nextCursor` of the previous page. */
+      cursor?: string
+    }
+    answer: {
+      data: Case[]
+      nextCursor: string | null
+    }
+  }
+  getCase: {
+    answer: {
+      data: Case
+    }
+  }
+  closeCase: {
+    body: CaseClosing
+    answer: {
+      data: Case
     }
   }
   listDisputes: {

@@ -47,6 +47,7 @@ export class Manilla {
   readonly payments
   readonly refunds
   readonly disputes
+  readonly cases
   readonly cards
   readonly fees
   readonly integrations
@@ -143,6 +144,15 @@ export class Manilla {
         list<Data<'getDispute'>>('/disputes', query, options),
       retrieve: (id: string, options?: CallOptions) =>
         get<Data<'getDispute'>>(`/disputes/${encodeURIComponent(id)}`, options),
+    }
+
+    this.cases = {
+      list: (query?: Query<'listCases'>, options?: CallOptions) => list<Data<'getCase'>>('/cases', query, options),
+      retrieve: (id: string, options?: CallOptions) =>
+        get<Data<'getCase'>>(`/cases/${encodeURIComponent(id)}`, options),
+      /** Says that a person has dealt with it. No money moves. */
+      close: (id: string, body: Body<'closeCase'>, options?: CallOptions) =>
+        post<Data<'closeCase'>>(`/cases/${encodeURIComponent(id)}/close`, body, options),
     }
 
     this.cards = {

@@ -68,7 +68,7 @@ function answerOf(dispute: DisputeOfPayment) {
 }
 
 /** Another merchant's payment is answered like a payment that does not exist. */
-async function ownPaymentId(database: Database, caller: Caller, name: string): Promise<PaymentId> {
+export async function ownPaymentId(database: Database, caller: Caller, name: string): Promise<PaymentId> {
   // Other characters never occur in a reference, and PostgreSQL rejects some of them.
   const state = /^[\x21-\x7e]{1,120}$/.test(name) ? await findPaymentState(database, caller, name) : undefined
   if (!state) throw new Problem('not_found', 'You have no payment with this reference or id in this mode.')

@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { CASE_REASONS, CASE_STATUSES, CASE_SUBJECTS, CASE_SUGGESTIONS } from '../../payments/state/case.ts'
 import { caseExample } from './examples.ts'
 import { dataOf, listOf, nullable, oneOf, ref } from './schema.ts'
@@ -43,3 +43,11 @@ export const CasesQuery = Type.Object({
   limit: Type.Optional(Type.String({ format: 'page-size', description: '1 to 100; default 20.' })),
   cursor: Type.Optional(Type.String({ format: 'case-cursor', description: '`nextCursor` of the previous page.' })),
 })
+
+export const CaseClosing = Type.Object(
+  {
+    note: Type.String({ minLength: 1, maxLength: 500, description: 'What you found. No personal data of customers.' }),
+  },
+  { $id: 'CaseClosing', examples: [{ note: 'The customer lets us keep it.' }] },
+)
+export type CaseClosing = Static<typeof CaseClosing>

@@ -21,6 +21,8 @@ const NEEDED: Record<CredentialScope, Permission> = {
   refunds: 'refunds',
   integrations: 'settings',
   webhooks: 'keys',
+  'cases:read': 'read',
+  'cases:write': 'refunds',
 }
 
 /** Without a choice: all that the role covers. */

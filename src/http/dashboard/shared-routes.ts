@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { recordAct } from '../../events/audit-log-store.ts'
 import type { Money } from '../../kernel/money.ts'
 import { cardRoutes } from '../api/cards.ts'
+import { caseRoutes } from '../api/cases.ts'
 import { checkoutRoutes } from '../api/checkouts.ts'
 import { disputeRoutes } from '../api/disputes.ts'
 import { eventRoutes } from '../api/events.ts'
@@ -45,6 +46,9 @@ const RULES: Record<string, Rule> = {
   'POST /refunds/:id/retry': { access: 'refunds' },
   'GET /disputes': { access: 'read' },
   'GET /disputes/:id': { access: 'read' },
+  'GET /cases': { access: 'read' },
+  'GET /cases/:id': { access: 'read' },
+  'POST /cases/:id/close': { access: 'refunds' },
   'GET /cards': { access: 'read' },
   'DELETE /cards/:id': { access: 'payments' },
   'GET /events': { access: 'read' },
@@ -101,6 +105,7 @@ export function sharedRoutes(app: App, deps: DashboardDeps): void {
       paymentRoutes(shared, deps)
       refundRoutes(shared, deps)
       disputeRoutes(shared, deps)
+      caseRoutes(shared, deps)
       cardRoutes(shared, deps)
       eventRoutes(shared, deps)
       webhookEndpointRoutes(shared, deps)

@@ -14,6 +14,7 @@ import { isReversed } from '../state/reversed-money.ts'
 import { contradictsNotice, settle } from '../state/settle.ts'
 import { type CallRecord, callRecorded } from '../store/attempts.ts'
 import { bodyOfErasedDropped, noticeEnded } from '../store/notices.ts'
+import { closeMatched } from '../store/other-cases.ts'
 import { findPaymentStateById, type LockedPayment } from '../store/payment-states.ts'
 import { readRecordedMoney, writeReceipt } from '../store/receipts.ts'
 import { insertRefund } from '../store/refunds.ts'
@@ -92,7 +93,7 @@ const receiptsIn = ({ receipts }: LockedPayment, { id }: Attempt) =>
 
 /** Decides about one report, and writes what it changes. */
 function applyReport(
-  { tx, deps, before }: Settling,
+  { tx, deps, before, recorded }: Settling,
   report: OutcomeReport,
   cause: string,
 ): { decision: Decision; after: LockedPayment } {
@@ -101,7 +102,11 @@ function applyReport(
   const returned = refundsOfEarlyReversals(decision, attempt, report.now)
   const refunds = [...before.refunds, ...returned]
   writeDecision(tx, deps, before, decision, { cause, refunds, receipts: report.newReceipts })
-  for (const receipt of report.newReceipts) writeReceipt(tx, attempt, receipt, decision.counted)
+  for (const receipt of report.newReceipts) {
+    writeReceipt(tx, attempt, receipt, decision.counted)
+    const open = recorded.receipts.find(({ id }) => id === receipt.unmatchedId)?.openCase
+    if (open) closeMatched(tx, open, attempt.paymentId, report.now)
+  }
   for (const refund of returned) insertRefund(tx, attempt, refund)
   return { decision, after: { ...before, ...decision.state, refunds } }
 }

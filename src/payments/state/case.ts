@@ -185,10 +185,10 @@ export function caseChanges({ cases, payment }: PaymentState): Change[] {
     const data = { case: caseView(each, payment.reference) }
     if (news === 'closed') {
       const reviewed: Change[] = isReview && closedBy !== BOOKS ? [{ type: 'attempt.reviewed', attemptId }] : []
-      return [...reviewed, { type: 'case.closed', attemptId, data }]
+      return [...reviewed, { type: 'case.closed', attemptId: null, data }]
     }
     const review: Change[] = isReview ? [{ type: 'attempt.needs_review', attemptId }] : []
-    return [...review, { type: 'case.opened', attemptId, data }]
+    return [...review, { type: 'case.opened', attemptId: null, data }]
   })
 }
 

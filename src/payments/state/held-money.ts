@@ -10,11 +10,15 @@ export function withHeldMoney(state: PaymentState, now: Date): PaymentState {
   return state.attempts.reduce((all, attempt) => withHeldBy(all, attempt, now), state)
 }
 
+/** Whether the case is about money that the attempt holds. */
+export function isHeldBy({ subject, reason }: Case, { id }: Attempt): boolean {
+  return subject.id === id && (reason === 'surplus' || reason === 'underpaid')
+}
+
 function withHeldBy(state: PaymentState, attempt: Attempt, now: Date): PaymentState {
   const amount = beyondDue(state.payment, attempt)
   const reason: CaseReason = state.payment.status === 'successful' ? 'surplus' : 'underpaid'
-  const isOwn = ({ subject, reason: each }: Case) =>
-    subject.id === attempt.id && (each === 'surplus' || each === 'underpaid')
+  const isOwn = (each: Case) => isHeldBy(each, attempt)
   const settled = settleCases(state, attempt.id, now, (open) => isOwn(open) && (amount === 0 || open.reason !== reason))
   if (amount === 0) return settled
   const known = settled.cases.filter((each) => isOwn(each) && each.reason === reason && each.closedBy !== BOOKS)

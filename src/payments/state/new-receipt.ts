@@ -19,6 +19,8 @@ export interface RecordedReceipt {
   returned: number
   /** A person returned this of unmatched money by hand. */
   returnedByHand: number | null
+  /** Of unmatched money. */
+  openCase: Case | null
 }
 
 /** A receipt that is not on record for an attempt yet. */

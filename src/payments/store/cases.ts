@@ -1,8 +1,19 @@
 import type { Queries, Writes } from '../../database/database.ts'
 import { Fixed, sql } from '../../database/sql.ts'
-import { idOf, type MerchantId, type PaymentId, type PlacedKind, parseId, placeOf, uuidOf } from '../../kernel/ids.ts'
+import {
+  type CaseId,
+  firstUuidAt,
+  idOf,
+  LAST_UUID,
+  type PaymentId,
+  type PlacedKind,
+  parseId,
+  placeOf,
+  uuidOf,
+} from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
 import { groupByPlace, type Place } from '../../kernel/place.ts'
+import type { Scope } from '../../kernel/scope.ts'
 import { BOOKS, type Case, type CaseReason, type CaseSubject } from '../state/case.ts'
 
 export interface CaseRow {
@@ -54,7 +65,7 @@ export function caseOfRow(row: CaseRow): Case {
   return {
     id: idOf('case', row.id, place),
     place,
-    merchantId: idOf('merchant', row.merchant_id) as MerchantId,
+    merchantId: idOf('merchant', row.merchant_id),
     mode: row.mode,
     paymentId: row.payment_id === null ? null : idOf('payment', row.payment_id, place),
     provider: row.provider,
@@ -79,7 +90,7 @@ function publicSubject(kind: CaseSubject['kind'], subject: string, place: Place)
   return kind === 'receipt' ? `receipt-${subject}` : subject
 }
 
-function storedSubject({ kind, id }: CaseSubject): string {
+export function storedSubject({ kind, id }: CaseSubject): string {
   const parsed = WITH_UUID.has(kind) ? parseId(kind as 'attempt', id) : undefined
   return parsed ? uuidOf(parsed) : id.replace(/^receipt-/, '')
 }
@@ -118,7 +129,74 @@ export function insertCase(tx: Writes, from: Case): void {
 export function updateCase(tx: Writes, from: Case): void {
   tx.write(sql`
     update cases
-       set amount = ${from.amount}, currency = ${from.currency}, summary = ${from.summary}, closed_at = ${from.closedAt},
+       set payment_id = ${from.paymentId && uuidOf(from.paymentId)}, amount = ${from.amount}, currency = ${from.currency}, summary = ${from.summary}, closed_at = ${from.closedAt},
            closed_by = ${from.closedBy}, note = ${from.note}
      where place = ${from.place} and id = ${uuidOf(from.id)}`)
 }
+
+export type ListedCase = Case & { paymentReference: string | null }
+
+export interface CaseFilter {
+  status: 'open' | 'closed' | undefined
+  reason: CaseReason | undefined
+  paymentId: PaymentId | undefined
+  from: Date | undefined
+  to: Date | undefined
+  before: CaseId | undefined
+  limit: number
+}
+
+/** Newest first. One statement per index. */
+export async function listCases(db: Queries, scope: Scope, filter: CaseFilter): Promise<ListedCase[]> {
+  const { place, merchantId, mode } = scope
+  const { status = null, reason = null, paymentId, from, to, before, limit } = filter
+  const merchant = uuidOf(merchantId)
+  const first = firstUuidAt(from ?? new Date(0))
+  const end = to ? firstUuidAt(to) : LAST_UUID
+  const cursor = before ? uuidOf(before) : LAST_UUID
+  const below = cursor < end ? cursor : end
+  const rows = await db.rows<ListedRow>(
+    paymentId
+      ? sql`
+          select ${CASE_COLUMNS}, p.reference as payment_reference
+            from cases c join payments p on p.place = ${place} and p.id = c.payment_id
+           where c.place = ${place} and c.payment_id = ${uuidOf(paymentId)} and c.merchant_id = ${merchant} and c.mode = ${mode}
+             and c.id >= ${first}::uuid and c.id < ${below}::uuid and (${reason}::text is null or c.reason = ${reason})
+             and (${status}::text is null or (c.closed_at is null) = (${status}::text = 'open'))
+           order by c.id desc limit ${limit}`
+      : status === 'open'
+        ? sql`
+            select ${CASE_COLUMNS}, p.reference as payment_reference
+              from cases c left join payments p on p.place = ${place} and p.id = c.payment_id
+             where c.place = ${place} and c.merchant_id = ${merchant} and c.mode = ${mode} and c.closed_at is null
+               and c.id >= ${first}::uuid and c.id < ${below}::uuid and (${reason}::text is null or c.reason = ${reason})
+             order by c.id desc limit ${limit}`
+        : reason
+          ? sql`
+              select ${CASE_COLUMNS}, p.reference as payment_reference
+                from cases c left join payments p on p.place = ${place} and p.id = c.payment_id
+               where c.place = ${place} and c.merchant_id = ${merchant} and c.mode = ${mode} and c.reason = ${reason}
+                 and c.id >= ${first}::uuid and c.id < ${below}::uuid and (${status}::text is null or c.closed_at is not null)
+               order by c.id desc limit ${limit}`
+          : sql`
+              select ${CASE_COLUMNS}, p.reference as payment_reference
+                from cases c left join payments p on p.place = ${place} and p.id = c.payment_id
+               where c.place = ${place} and c.merchant_id = ${merchant} and c.mode = ${mode}
+                 and c.id >= ${first}::uuid and c.id < ${below}::uuid and (${status}::text is null or c.closed_at is not null)
+               order by c.id desc limit ${limit}`,
+  )
+  return rows.map(listedOf)
+}
+
+export async function findCase(db: Queries, { merchantId, mode }: Scope, id: CaseId): Promise<ListedCase | undefined> {
+  const place = placeOf(id)
+  const row = await db.row<ListedRow>(sql`
+    select ${CASE_COLUMNS}, p.reference as payment_reference
+      from cases c left join payments p on p.place = ${place} and p.id = c.payment_id
+     where c.place = ${place} and c.id = ${uuidOf(id)} and c.merchant_id = ${uuidOf(merchantId)} and c.mode = ${mode}`)
+  return row && listedOf(row)
+}
+
+type ListedRow = CaseRow & { payment_reference: string | null }
+
+const listedOf = (row: ListedRow): ListedCase => ({ ...caseOfRow(row), paymentReference: row.payment_reference })

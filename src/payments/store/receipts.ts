@@ -17,6 +17,8 @@ import {
   sharesOfOrder,
 } from '../state/new-receipt.ts'
 import { isReversed, reversedAmount } from '../state/reversed-money.ts'
+import { type CaseRow, caseOfRow } from './cases.ts'
+import { followUnmatched } from './other-cases.ts'
 
 /** A version of the merchant's keys at a provider. */
 type OfKeys = Scope & { provider: string; keysVersion: number }
@@ -31,6 +33,7 @@ interface RecordedRow {
   currency: string
   returned: number
   by_hand: number | null
+  open_case: CaseRow | null
 }
 
 /**
@@ -79,7 +82,10 @@ async function lockAndRead(
     tx.rows<RecordedRow>(sql`
       select r.id, r.transaction_id, r.account, r.attempt_id, r.payment_id, r.amount, r.currency, r.returned,
              (select v.amount from reviews v
-               where v.place = ${place} and v.receipt_id = r.id and v.act = 'returned_by_hand') as by_hand
+               where v.place = ${place} and v.receipt_id = r.id and v.act = 'returned_by_hand') as by_hand,
+             (select to_jsonb(c) from cases c
+               where c.place = ${place} and c.merchant_id = ${merchant} and c.mode = ${mode} and c.subject_kind = 'receipt'
+                 and c.subject = r.id::text and c.closed_at is null limit 1) as open_case
         from receipts r
        where r.place = ${place} and r.merchant_id = ${merchant} and r.mode = ${mode} and r.provider = ${provider}
          and r.account = any(array(select version from provider_accounts
@@ -103,6 +109,7 @@ function recordedOf(row: RecordedRow, place: Place): RecordedReceipt {
     currency: row.currency,
     returned: row.returned,
     returnedByHand: row.by_hand,
+    openCase: row.open_case && caseOfRow(row.open_case),
   }
 }
 
@@ -169,6 +176,8 @@ export async function insertUnmatched(
       on conflict (place, merchant_id, mode, provider, account, transaction_id) do update set returned = excluded.returned
        where receipts.attempt_id is null and receipts.returned < excluded.returned`)
   }
+  const ids = receipts.map(({ transactionId }) => transactionId)
+  await followUnmatched(tx, scope, at, ids)
 }
 
 /** The share of each transaction of an order that is not money of a payment, see `sharesOf`. */
@@ -192,6 +201,7 @@ export async function lowerReturned(
        and r.account = ${keysVersion} and r.transaction_id = ${transactionId} and r.attempt_id is null and r.returned = ${recorded}
        and not exists (select from reviews v where v.place = ${place} and v.receipt_id = r.id)
     returning r.id`)
+  if (row) await followUnmatched(tx, { place, merchantId, mode }, { provider, keysVersion }, [transactionId])
   return row !== undefined
 }
 

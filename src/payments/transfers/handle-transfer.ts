@@ -18,6 +18,8 @@ import {
 } from '../refunds/refund-payment.ts'
 import { settleLocked } from '../settle/settle-attempt.ts'
 import { type Attempt, MAX_ATTEMPTS } from '../state/attempt.ts'
+import { withoutCases } from '../state/case.ts'
+import { isHeldBy } from '../state/held-money.ts'
 import { newAttempt } from '../state/new-attempt.ts'
 import {
   lateMoneyOf,
@@ -31,6 +33,7 @@ import { attemptIn, attemptStarted, decide, type PaymentState } from '../state/p
 import { assertAccountFits, assertMayRefund, newRefund, type Refund, refundSubject } from '../state/refund.ts'
 import { reversedAmount } from '../state/reversed-money.ts'
 import { findAttempt } from '../store/attempts.ts'
+import { closeOther, receiptSubject } from '../store/other-cases.ts'
 import { findPaymentStateById, findStateByOrder, type LockedPayment } from '../store/payment-states.ts'
 import { isOrderOfAnother } from '../store/provider-audit.ts'
 import { readRecordedMoney } from '../store/receipts.ts'
@@ -259,14 +262,8 @@ export async function refundTransfer(
       })
       const refundId = made.refund.id
       writeReview(tx, deps, by, { ...reviewOf(open), act: 'returned', paymentId, amount, currency, refundId })
-      tx.write(
-        actRecorded(payment.place, {
-          actor: by.actor,
-          act: 'refund.asked_for',
-          merchantId,
-          subject: refundSubject(refundId, by.account),
-        }),
-      )
+      const subject = refundSubject(refundId, by.account)
+      tx.write(actRecorded(payment.place, { actor: by.actor, act: 'refund.asked_for', merchantId, subject }))
       return made
     },
   })
@@ -305,6 +302,7 @@ export async function closeTransfer(
     }
     writeReview(tx, deps, by, { kind: 'unmatched', act, receiptId, paymentId: null, ...leftOf(open.unmatched) })
     recordClosing(tx, `receipt-${receiptId}`)
+    await closeOther(tx, by.scope, receiptSubject(receiptId), { by: by.actor, note: by.note, now: deps.clock.now() })
   })
 }
 
@@ -325,6 +323,10 @@ function closeOpenMoney(closing: Closing, by: Handling, act: ClosingAct, open: O
   // The note on a late payment is about the payment: it says nothing about what its attempt holds.
   const review = { ...reviewOf(open), ...(open.kind === 'late' && { attemptId: null }) }
   writeReview(tx, deps, by, { ...review, act, paymentId, amount: open.amount, currency })
+  if (open.kind === 'late') return
+  const noted = { by: by.actor, note: by.note, now: deps.clock.now() }
+  const cases = withoutCases(before.cases, (each) => isHeldBy(each, open.attempt), noted)
+  writeDecision(tx, deps, before, decide({ ...before, cases }, [], noted.now), { cause: 'note' })
 }
 
 /**
@@ -366,7 +368,7 @@ function openMoneyIn(
   return open
 }
 
-function reviewOf({ kind, attempt }: OpenMoney): Pick<NewReview, 'kind' | 'attemptId' | 'received'> {
+export function reviewOf({ kind, attempt }: OpenMoney): Pick<NewReview, 'kind' | 'attemptId' | 'received'> {
   return { kind, attemptId: attempt.id, received: attempt.amountReceived }
 }
 

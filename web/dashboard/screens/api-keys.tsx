@@ -21,10 +21,16 @@ const SCOPES: Record<Scope, string> = {
   refunds: 'Refund payments',
   integrations: 'Set up providers',
   webhooks: 'Webhook endpoints and secrets, which receive all events',
+  'cases:read': 'Read cases',
+  'cases:write': 'Close cases with a note',
 }
 const ALL = Object.keys(SCOPES) as Scope[]
 /** A live key has only scopes that the role of its maker covers. */
-const NEEDED: Partial<Record<Scope, Permission>> = { refunds: 'refunds', integrations: 'settings' }
+const NEEDED: Partial<Record<Scope, Permission>> = {
+  refunds: 'refunds',
+  integrations: 'settings',
+  'cases:write': 'refunds',
+}
 
 export default function ApiKeysScreen() {
   const merchant = useMerchant()
