@@ -132,7 +132,7 @@ test('a lost dispute that the provider also lists as a refund is counted once', 
   assert.deepEqual(await typesTold(database, payment), ['dispute.opened', 'dispute.lost'])
 })
 
-test('a refund of disputed money that is seen before the dispute is lost counts once', async () => {
+test('a refund as large as the lost dispute, which the provider does not link, counts beside it, and needs a review', async () => {
   const shop = await service.addShop()
   const payment = await paid(shop)
   const { id } = await openDispute(shop, payment, { amount: 400_000 })
@@ -144,15 +144,16 @@ test('a refund of disputed money that is seen before the dispute is lost counts 
   )
   await close(shop, id, 'lost')
   await becomes(shop, payment, 'lost')
-  assert.deepEqual(await moneyOf(shop, payment), ['successful', AMOUNT, 400_000])
-  assert.equal(await givenBack(shop, payment), 400_000)
+  assert.deepEqual(await moneyOf(shop, payment), ['successful', AMOUNT, 800_000], 'never less than the provider says')
+  const [attempt] = (await shop.payment(payment.reference)).attempts
+  assert.match(attempt.needsReview, /^refund_mismatch: /)
   const told = await toldOf(database, payment)
   assert.deepEqual(
     told.map(({ type, data }) => [type, data.refund?.kind]),
     [
       ['dispute.opened', undefined],
       ['refund.successful', 'provider'],
-      ['dispute.lost', 'provider'],
+      ['dispute.lost', 'chargeback'],
     ],
   )
 })
@@ -236,7 +237,7 @@ const listedDispute = (status: ListedDispute['status'], amount = 400_000): Liste
   openedAt: new Date('2026-01-02T00:00:00Z'),
 })
 
-test('a refund that follows its dispute without naming it is counted once, in every order of the list', async () => {
+test('a refund that follows a partial dispute without naming it counts beside it, in every order of the list', async () => {
   const shop = await service.addShop()
   const refund = listedRefund('77', 400_000, { at: new Date('2026-01-03T00:00:00Z') })
   const orders: { refunds?: ListedRefund[]; disputes?: ListedDispute[] }[][] = [
@@ -251,8 +252,19 @@ test('a refund that follows its dispute without naming it is counted once, in ev
   for (const [index, lists] of orders.entries()) {
     const payment = await paid(shop)
     for (const { refunds, disputes } of [...lists, ...lists.slice(-1)]) await reconcileWith(payment, refunds, disputes)
-    assert.deepEqual(await moneyOf(shop, payment), ['successful', AMOUNT, 400_000], `order ${index}`)
+    assert.deepEqual(await moneyOf(shop, payment), ['successful', AMOUNT, 800_000], `order ${index}`)
+    const [attempt] = (await shop.payment(payment.reference)).attempts
+    assert.match(attempt.needsReview, /^refund_mismatch: /)
   }
+})
+
+test('a refund that follows a dispute of all the money is the same money: both cannot be true', async () => {
+  const shop = await service.addShop()
+  const payment = await paid(shop)
+  const refund = listedRefund('78', AMOUNT, { at: new Date('2026-01-03T00:00:00Z') })
+  for (const refunds of [[], [refund], [refund]]) await reconcileWith(payment, refunds, [listedDispute('lost', AMOUNT)])
+  assert.deepEqual(await moneyOf(shop, payment), ['successful', AMOUNT, AMOUNT])
+  assert.equal((await shop.payment(payment.reference)).attempts[0].needsReview, null)
 })
 
 test('a refund that was made before the dispute was opened is counted separately', async () => {

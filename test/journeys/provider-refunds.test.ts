@@ -133,6 +133,35 @@ test('a refund of ours that was made twice at the provider is on record twice', 
   assert.equal(await refunded(shop, payment), 600_000)
 })
 
+test('a second refund under our reference is booked, also when it is listed before ours, or alone at first', async () => {
+  const shop = await service.addShop()
+  const payment = await paid(shop)
+  const reference = refundReference(await pendingRefund(payment, 300_000))
+  const at = (hour: number) => ({ reference, at: new Date(Date.now() + hour * 3_600_000) })
+  const [earlier, ours, third] = ['t-1', 't-2', 't-3'].map((id, hour) => listedRefund(id, 300_000, at(hour)))
+  assert.ok(earlier && ours && third)
+  await reconcileWith(payment, [ours])
+  assert.equal(await refunded(shop, payment), 300_000)
+  await reconcileWith(payment, [earlier])
+  for (let times = 0; times < 2; times++) {
+    await reconcileWith(payment, [earlier, ours, ours])
+    assert.equal(await refunded(shop, payment), 600_000, 'the list was late with one of them')
+  }
+  await reconcileWith(payment, [earlier, ours, third])
+  assert.equal(await refunded(shop, payment), 900_000)
+})
+
+test('a refund that the provider lists with another amount is not completed: a person is asked', async () => {
+  const shop = await service.addShop()
+  const payment = await paid(shop)
+  const reference = refundReference(await pendingRefund(payment, 1_000))
+  for (let times = 0; times < 2; times++) await reconcileWith(payment, [listedRefund('t-1', 1_500, { reference })])
+  assert.equal(await refunded(shop, payment), 0)
+  const { attempts, refunds } = await shop.payment(payment.reference)
+  assert.match(attempts[0].needsReview, /^refund_mismatch: .*10\.00 .*15\.00/)
+  assert.equal(refunds?.[0]?.status ?? 'pending', 'pending')
+})
+
 test('a refund follows the status that the provider lists, also when it changes later', async () => {
   const shop = await service.addShop()
   const payment = await paid(shop)

@@ -1,10 +1,11 @@
+import { type Currency, formatMoney, money } from '../../kernel/money.ts'
 import type { ListedDispute, ListedRefund, ProviderClient, Receipt, ReversalsAnswer } from '../../providers/provider.ts'
 import { callProvider } from '../call-provider.ts'
 import { changePayment } from '../change-payment.ts'
 import type { PaymentDeps } from '../deps.ts'
 import { type Attempt, handleOf } from '../state/attempt.ts'
 import { type Dispute, disputeChange, withListed } from '../state/dispute.ts'
-import { chargebackId, matchLoss, matchRefund, whyExceeded } from '../state/match-reversals.ts'
+import { chargebackId, matchKnown, matchLoss, matchRefund, rankOf, whyExceeded } from '../state/match-reversals.ts'
 import { attemptIn } from '../state/payment-state.ts'
 import type { Refund } from '../state/refund.ts'
 import { unlistedReversal } from '../state/unlisted-reversal.ts'
@@ -69,7 +70,8 @@ export async function reconcileAttempt(
       }
       // Two transfers of one order can be matched with two payments: the provider lists all refunds of that order for
       // both.
-      const refunds = answer.refunds.filter((refund) => isKnown(work, refund) || !ofOthers.has(refund.refundId))
+      const own = matchKnown(work, answer.refunds)
+      const refunds = answer.refunds.filter((refund) => own.has(refund) || !ofOthers.has(refund.refundId))
       const reconciled = recordDifferences(work, { ...answer, refunds })
       const isSettled = reconciled.kind === 'reconciled' && reconciled.changes === 0 && reconciled.waits === null
       const unlisted = isSettled ? unlistedReversal(work, state.receipts, receipts, refunds) : 0
@@ -88,25 +90,20 @@ export function reviewAttempt(deps: PaymentDeps, attempt: Attempt, why: string):
   })
 }
 
-function isKnown(work: Reconciliation, refund: ListedRefund): boolean {
-  return matchRefund(work, refund, false).kind === 'known'
-}
-
 function recordDifferences(work: Reconciliation, { refunds, disputes }: Reversals): Reconciled {
   const before = work.state.payment.sequence
   const waits: string[] = []
-  const listed = refunds.toSorted((a, b) => rank(a) - rank(b) || a.at.getTime() - b.at.getTime())
+  const listed = refunds.toSorted((a, b) => rankOf(a) - rankOf(b) || a.at.getTime() - b.at.getTime())
   // Known refunds first: a resolved one changes the amount that is left for the others.
-  const known = listed.filter((refund) => isKnown(work, refund))
-  const others = listed.filter((refund) => !known.includes(refund))
-  const done = new Set<string>()
-  for (const refund of known) takeRefund(work, refund, done, waits)
+  const known = matchKnown(work, listed)
+  const others = listed.filter((refund) => !known.has(refund))
+  for (const [entry, refund] of known) takeKnown(work, refund, entry, waits)
   for (const dispute of disputes.toSorted((a, b) => a.openedAt.getTime() - b.openedAt.getTime()))
     takeDispute(work, dispute, listed, waits)
   // Of money that was reversed before we saw it, large refunds first: a small one must not take a part of their row.
   for (const refund of others.toSorted((a, b) => b.amount.amount - a.amount.amount))
-    if (matchRefund(work, refund, false).kind === 'adopts') takeRefund(work, refund, done, waits)
-  for (const refund of others) takeRefund(work, refund, done, waits)
+    if (matchRefund(work, refund).kind === 'adopts') takeRefund(work, refund, waits)
+  for (const refund of others) if (!isOnRecord(work, refund)) takeRefund(work, refund, waits)
   return {
     kind: 'reconciled',
     changes: work.state.payment.sequence - before,
@@ -116,21 +113,15 @@ function recordDifferences(work: Reconciliation, { refunds, disputes }: Reversal
   }
 }
 
-/** Of several tries with one reference, the successful one counts, then a pending one. */
-function rank({ status }: ListedRefund): number {
-  return { successful: 0, pending: 1, failed: 2 }[status]
+/** Under its id: a refund that was just adopted, or one that the list names twice. */
+function isOnRecord({ refunds }: Reconciliation, { refundId }: ListedRefund): boolean {
+  return refunds.some(({ kind, providerRefundId }) => kind !== 'chargeback' && providerRefundId === refundId)
 }
 
-function takeRefund(work: Reconciliation, listed: ListedRefund, done: Set<string>, waits: string[]): void {
-  const { refundId, reference, status } = listed
-  const isAnother = reference !== null && done.has(reference)
-  const match = matchRefund(work, listed, isAnother)
-  if (reference !== null) done.add(reference)
+function takeRefund(work: Reconciliation, listed: ListedRefund, waits: string[]): void {
+  const { refundId } = listed
+  const match = matchRefund(work, listed)
   switch (match.kind) {
-    case 'known':
-      if (isAnother && match.refund.status === 'successful' && status !== 'successful') return
-      takeKnown(work, match.refund, listed, waits)
-      break
     case 'settles':
       keepDispute(work, { ...match.dispute, settledBy: refundId })
       break
@@ -139,6 +130,7 @@ function takeRefund(work: Reconciliation, listed: ListedRefund, done: Set<string
       break
     case 'new':
       recordRefund(work, listed.amount.amount, refundId)
+      if (match.review) markForReview(work, match.review)
       break
     case 'waits':
       waits.push(match.because)
@@ -154,7 +146,13 @@ function takeRefund(work: Reconciliation, listed: ListedRefund, done: Set<string
 const FAILED = 'The provider could not give the money back.'
 
 function takeKnown(work: Reconciliation, refund: Refund, listed: ListedRefund, waits: string[]): void {
-  const { refundId, status } = listed
+  const { refundId, status, amount } = listed
+  if (status !== 'failed' && (amount.amount !== refund.amount || amount.currency !== refund.currency)) {
+    const ours = formatMoney(money(refund.amount, refund.currency as Currency))
+    const why = `${ours} was asked for, and the provider lists ${formatMoney(amount)} as refunded`
+    markForReview(work, `refund_mismatch: ${why}. Compare with its dashboard.`)
+    return
+  }
   if (status === refund.status || status === 'pending') return
   // The transaction was recorded as reversed in full, so the payment never counted it. A person decides what to do now.
   const isOfReversed = !refund.counted && refund.kind === 'provider' && work.attempt.amountReversed > 0

@@ -1,3 +1,4 @@
+import { formatMoney, type Money, money } from '../../kernel/money.ts'
 import type { ListedRefund } from '../../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
 import type { Dispute } from './dispute.ts'
@@ -12,29 +13,43 @@ export interface OnRecord {
 
 /** How a refund in the provider's list matches our records. */
 export type RefundMatch =
-  /** A refund that is already in our records. */
-  | { kind: 'known'; refund: Refund }
   /** The provider lists the money of a lost dispute as a refund, too. */
   | { kind: 'settles'; dispute: Dispute }
   /** A part of money that was reversed before we first saw it and recorded without the provider's refund id. */
   | { kind: 'adopts'; refund: Refund }
-  /** Made at the provider and not recorded yet. */
-  | { kind: 'new' }
+  /** Made at the provider and not recorded yet. `review`: it may be money that is counted already. */
+  | { kind: 'new'; review?: string }
   /** Not decidable yet: guessing could count money twice or never. */
   | { kind: 'waits'; because: string }
   /** It exceeds the recorded money. A person has to review it. */
   | { kind: 'unfit'; because: string }
   | { kind: 'nothing' }
 
-/** Matches one listed refund. `isAnother`: an earlier entry of the list had the same reference. */
-export function matchRefund(onRecord: OnRecord, listed: ListedRefund, isAnother: boolean): RefundMatch {
-  const { refunds, disputes } = onRecord
-  const byId = refunds.find(
-    ({ kind, providerRefundId }) => kind !== 'chargeback' && providerRefundId === listed.refundId,
-  )
-  const byReference = isAnother ? undefined : refunds.find(({ id }) => listed.reference === refundReference(id))
-  const known = byId ?? byReference
-  if (known) return { kind: 'known', refund: known }
+/** Of several tries with one reference, the successful one counts, then a pending one. */
+export function rankOf({ status }: ListedRefund): number {
+  return { successful: 0, pending: 1, failed: 2 }[status]
+}
+
+/**
+ * Which listed refund is which of our records: by the provider's id, else by our reference. Each of ours is one refund
+ * at the provider. Another successful one with the same reference was made twice, and is money of its own.
+ */
+export function matchKnown({ refunds }: Pick<OnRecord, 'refunds'>, listed: ListedRefund[]): Map<ListedRefund, Refund> {
+  const own = refunds.filter(({ kind }) => kind !== 'chargeback')
+  const known = new Map<ListedRefund, Refund>()
+  for (const refund of own) {
+    const byId = listed.filter(({ refundId }) => refundId === refund.providerRefundId)
+    const isFree = ({ refundId }: ListedRefund) => !own.some(({ providerRefundId }) => providerRefundId === refundId)
+    const byReference = listed.filter((each) => each.reference === refundReference(refund.id) && isFree(each))
+    const [best] = [...byId, ...byReference].toSorted((a, b) => rankOf(a) - rankOf(b))
+    if (best) known.set(best, refund)
+  }
+  return known
+}
+
+/** Matches a listed refund that is none of `matchKnown`. */
+export function matchRefund(onRecord: OnRecord, listed: ListedRefund): RefundMatch {
+  const { disputes } = onRecord
   if (disputes.some(({ settledBy }) => settledBy === listed.refundId)) return { kind: 'nothing' }
   if (listed.status === 'failed') return { kind: 'nothing' }
   const match = matchUnknownRefund(onRecord, listed)
@@ -55,9 +70,12 @@ function matchUnknownRefund({ attempt, refunds, disputes }: OnRecord, listed: Li
     // It may be one of these or another one. Each is retried under its own reference; after that it can be matched.
     return { kind: 'waits', because: 'a refund of ours of the same amount is not answered yet' }
   }
-  // Some providers list the money of a lost dispute as a refund without naming the dispute.
+  // Some providers list the money of a lost dispute as a refund without naming the dispute. That is certain only when
+  // both cannot be true. Else it is counted, because a refund of the same amount may be another one.
   const settled =
     listed.disputeId === undefined && counted.find((dispute) => dispute.amount === amount && madeAfter(listed, dispute))
+  const isRoom = amount <= attempt.amountReceived - attempt.amountReturned
+  if (settled && isRoom) return { kind: 'new', review: perhapsTwice(listed.amount) }
   if (settled) return { kind: 'settles', dispute: settled }
   const unnamed = covering(refunds, amount, listed.at)
   if (unnamed) return { kind: 'adopts', refund: unnamed }
@@ -126,12 +144,20 @@ export function matchLoss(onRecord: OnRecord, dispute: Dispute, listed: ListedRe
   const free = refunds.filter(({ id, status }) => status === 'successful' && !taken.has(id))
   const own = free.find(({ id }) => id === dispute.refundId) ?? free.find((refund) => isChargebackOf(refund, dispute))
   if (own) return { kind: 'counted', refund: own, settledBy: dispute.settledBy }
+  const isRoom =
+    dispute.currency === attempt.currency && dispute.amount <= attempt.amountReceived - attempt.amountReturned
   for (const refund of free.filter(({ kind }) => kind === 'provider')) {
     const entry = listed.find(({ refundId }) => refundId === refund.providerRefundId)
     const isLinked = entry?.disputeId === dispute.providerDisputeId
     const isSameMoney = entry && entry.disputeId === undefined && madeAfter(entry, dispute)
-    if (isLinked || (refund.amount === dispute.amount && isSameMoney))
-      return { kind: 'counted', refund, settledBy: refund.providerRefundId }
+    if (!isLinked && (refund.amount !== dispute.amount || !isSameMoney)) continue
+    if (!isLinked && isRoom)
+      return {
+        kind: 'chargeback',
+        amount: dispute.amount,
+        review: perhapsTwice(money(dispute.amount, attempt.currency)),
+      }
+    return { kind: 'counted', refund, settledBy: refund.providerRefundId }
   }
   const unnamed = covering(free, dispute.amount, dispute.openedAt)
   if (unnamed) return { kind: 'adopts', refund: unnamed }
@@ -145,6 +171,9 @@ export function matchLoss(onRecord: OnRecord, dispute: Dispute, listed: ListedRe
       : null
   return { kind: 'chargeback', amount, review }
 }
+
+const perhapsTwice = (amount: Money) =>
+  `refund_mismatch: ${formatMoney(amount)} was lost in a dispute, and a refund of the same amount is listed. Both are counted. Compare with the provider's dashboard.`
 
 /** The provider refund id of a chargeback. It is unique, so that a dispute is counted once. */
 export function chargebackId({ providerDisputeId }: Pick<Dispute, 'providerDisputeId'>): string {
