@@ -95,7 +95,7 @@ export async function readPutOff(db: Queries, limit: number): Promise<{ what: st
     (select 'notice ' || id || ' of ' || provider, due_at::text from notices
       where state = 'waiting' and due_at > now() + interval '2 days' and place between ${first} and ${last} limit ${limit})
     union all
-    (select 'delivery ' || id || ' to ' || url, due_at::text from deliveries
+    (select 'delivery ' || id, due_at::text from deliveries
       where state = 'waiting' and due_at > now() + interval '3 days' and place between ${first} and ${last} limit ${limit})`)
 }
 
