@@ -6,7 +6,7 @@ import { type Currency, money } from '../../src/kernel/money.ts'
 import { changePayment } from '../../src/payments/change-payment.ts'
 import type { PaymentDeps } from '../../src/payments/deps.ts'
 import { reconcileAttempt } from '../../src/payments/refunds/reconcile-attempt.ts'
-import { failRefund } from '../../src/payments/refunds/write-reversals.ts'
+import { failRefund, markForReview } from '../../src/payments/refunds/write-reversals.ts'
 import type { Attempt } from '../../src/payments/state/attempt.ts'
 import { attemptIn } from '../../src/payments/state/payment-state.ts'
 import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
@@ -67,6 +67,16 @@ export async function lastRefundFails(deps: PaymentDeps, { id }: { id: string })
       const refund = refunds.at(-1) ?? assert.fail()
       const attempt = attemptIn(state, refund.attemptId)
       failRefund({ tx, deps, state, attempt, refunds, disputes: [] }, refund, 'account closed')
+    },
+  })
+}
+
+/** A person must look at the payment. */
+export async function needsReview(deps: PaymentDeps, { id }: { id: string }, why: string): Promise<void> {
+  await changePayment(deps, id as PaymentId, {
+    decide: (state, _, tx) => {
+      const [attempt = assert.fail()] = state.attempts
+      markForReview({ tx, deps, state, attempt, refunds: state.refunds, disputes: [] }, why)
     },
   })
 }

@@ -7,7 +7,7 @@ import { openBrowser } from '../../support/browser.ts'
 import { addMember, signedInBrowser } from '../../support/dashboard.ts'
 import { createDatabase } from '../../support/database.ts'
 import { eventually, startPaying } from '../../support/paying.ts'
-import { atProvider, lastRefundFails, listingProvider, refund } from '../../support/returns.ts'
+import { atProvider, lastRefundFails, listingProvider, needsReview, refund } from '../../support/returns.ts'
 import { loseNotices, type Paid, paid } from '../../support/sandbox-payments.ts'
 import { assertAccessible, LOOKS, openScreen } from '../../support/screens.ts'
 
@@ -122,8 +122,7 @@ test('a review, a failed and a pending refund are told with their amounts, the m
   assert.equal((await refund(shop, payment.reference, { amount: 300_000 })).status, 201)
   await lastRefundFails(parts, payment)
   await pendingRefund(payment, 250_000)
-  await database.rows(sql`
-    update attempts set needs_review = 'refund_mismatch: a refund of ₦10.00 is listed.' where payment_id = ${uuidOf(payment.id as PaymentId)}`)
+  await needsReview(parts, payment, 'refund_mismatch: a refund of ₦10.00 is listed.')
   await shows('refunds', payment, 'Needs review', [
     /^Needs review ₦12,500\.00 received: a refund of ₦10\.00 is listed\.$/,
     /^Refund failed The refund of ₦3,000\.00 failed on .+ \(account closed\): the customer does not have the money\.$/,
