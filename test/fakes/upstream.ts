@@ -46,7 +46,7 @@ export interface Upstream {
    */
   trouble: Trouble | ((asked: Asked) => Trouble | Said | undefined) | undefined
   /** Changes each answer on its way; undefined leaves them alone. */
-  garble: ((said: Said) => Said) | undefined
+  garble: ((said: Said, asked: Asked) => Said) | undefined
   /** Resolves when the request with this value of `x-call` has had its trouble, or its work done. */
   handled(call: string): Promise<void>
   /** Hangs up and listens no more. */
@@ -155,6 +155,6 @@ async function answer(
     response.writeHead(said.status, { 'content-length': Buffer.byteLength(said.text) + 1 })
     return void response.write(said.text, () => request.socket.destroy())
   }
-  const { status, text, headers: more } = garble ? garble(said) : said
+  const { status, text, headers: more } = garble ? garble(said, asked) : said
   response.writeHead(status, { 'content-type': 'application/json', ...more }).end(text)
 }

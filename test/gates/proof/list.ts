@@ -44,7 +44,13 @@ export const PROOFS: Proof[] = [
     shows: "With faults of the sandbox provider and `kill -9`, our records equal the provider's ledger, to the unit.",
     counts: 'payments',
     ...{ release: 100_000, quick: 60, portion: 1_000 },
-    args: (size) => ({ provider: 'gateway', payments: size, kills: Math.ceil(size / 200), clients: 50 }),
+    args: (size) => ({
+      provider: 'gateway',
+      payments: size,
+      kills: Math.ceil(size / 200),
+      clients: 50,
+      only: 'minutes',
+    }),
   },
   {
     name: 'clocks',
@@ -60,7 +66,15 @@ export const PROOFS: Proof[] = [
     shows: 'With each provider and its faults, our records equal its ledger, entry by entry.',
     counts: 'payments',
     ...{ release: 5_000, quick: 50, portion: 250 },
-    args: (size) => ({ payments: Math.ceil(size / 5) }),
+    args: (size) => ({ payments: Math.ceil(size / 5), only: 'minutes' }),
+  },
+  {
+    name: 'weeks',
+    gate: 'provider-chaos',
+    shows: 'Over simulated weeks, our records equal the ledger of each provider, or an open case says why not.',
+    counts: 'payments',
+    ...{ release: 7_500, quick: 125, portion: 500 },
+    args: (size) => ({ payments: Math.ceil(size / 5), only: 'weeks' }),
   },
   {
     name: 'webhooks',

@@ -75,7 +75,11 @@ export class Shop {
    * The merchant sets the provider up. Another base URL is another account, though all fakes of a provider share their
    * keys.
    */
-  async setUp({ provider, settings, upstream }: FakeProvider): Promise<Json> {
+  async setUp({
+    provider,
+    settings,
+    upstream,
+  }: Pick<FakeProvider, 'provider' | 'settings' | 'upstream'>): Promise<Json> {
     const { name } = provider.capabilities
     const wanted = { settings, baseURL: upstream.url }
     const { status, body } = await this.askUntilKnown('set up', 'PUT', `/payments/v1/integrations/${name}`, wanted)

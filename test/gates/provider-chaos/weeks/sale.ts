@@ -1,0 +1,146 @@
+import type { FakeProvider } from '../../../fakes/fake-provider.ts'
+import type { Random } from '../../random.ts'
+import { orderOf } from '../customers.ts'
+import type { AttemptSeen, Shop } from '../shop.ts'
+import type { Post } from './post.ts'
+import type { Weather } from './weather.ts'
+
+export type Channel = AttemptSeen['channel']
+export const BANK = 'virtual-bank-account'
+
+/** What is planned, by simulated time. */
+export class Agenda {
+  #entries: { at: number; act: () => Promise<unknown> }[] = []
+
+  at(at: number, act: () => Promise<unknown>): void {
+    this.#entries.push({ at, act })
+  }
+
+  /** Removes what is due, in the order of its time. */
+  take(now: number): (() => Promise<unknown>)[] {
+    const due = this.#entries.filter(({ at }) => at <= now).toSorted((a, b) => a.at - b.at)
+    this.#entries = this.#entries.filter(({ at }) => at > now)
+    return due.map(({ act }) => act)
+  }
+}
+
+/** What the history needs of a provider: the fake of a real one has it, and the sandbox provider. */
+export interface WeeksProvider
+  extends Pick<
+    FakeProvider,
+    'provider' | 'price' | 'settings' | 'upstream' | 'customer' | 'disputeAtProvider' | 'closeDispute' | 'ledger'
+  > {
+  refundAtProvider: FakeProvider['refundAtProvider']
+  /** A merchant can have new keys of the same account. */
+  renewsKeys: boolean
+  /** A card can be charged twice by one link. */
+  takesTwice?: boolean
+  /** Before the ledger is read, if it is not in this process. */
+  refresh?(): Promise<void>
+  /** The headers of a notice that is sent now; undefined when they are not signed. */
+  sign(body: Buffer): Record<string, string | undefined>
+  takeNotices(): Promise<Buffer[]>
+}
+
+export interface Stage {
+  shop: Shop
+  fake: WeeksProvider
+  weather: Weather
+  post: Post
+  agenda: Agenda
+  now(): number
+  /** What was done about a payment beside paying it, by its reference. */
+  deeds: Map<string, Deeds>
+}
+
+/** The truth that the ledger of the fake does not tell apart. */
+export interface Deeds {
+  fault: string
+  /** What the merchant asked to be refunded, each time once. */
+  asked: number
+  /** Ids of refunds that were made in the dashboard of the provider. */
+  dashboard: string[]
+  disputes: { order: string; id: string; amount: number; status: 'open' | 'won' | 'lost' }[]
+}
+
+/** One payment of one customer, and what becomes of it over the weeks. */
+export class Sale {
+  readonly reference: string
+  readonly random: Random
+  readonly stage: Stage
+  readonly deeds: Deeds
+  readonly #body: Record<string, unknown>
+
+  constructor(stage: Stage, random: Random, { number, fault }: { number: number; fault: string }) {
+    const { price } = stage.fake
+    this.stage = stage
+    this.random = random
+    this.reference = `weeks-${number}`
+    this.deeds = { fault, asked: 0, dashboard: [], disputes: [] }
+    stage.deeds.set(this.reference, this.deeds)
+    this.#body = {
+      reference: this.reference,
+      amount: random.between(60_000, 5_000_000),
+      currency: price.currency,
+      country: price.country,
+      user: { email: `customer-${number}@example.com` },
+    }
+  }
+
+  after(ms: number, act: () => Promise<unknown>): void {
+    this.stage.agenda.at(this.stage.now() + ms, act)
+  }
+
+  async start(channel: Channel = 'card'): Promise<AttemptSeen | undefined> {
+    const { shop, fake } = this.stage
+    const { name } = fake.provider.capabilities
+    const body = { ...this.#body, provider: channel === 'card' ? name : `${name}-${channel}` }
+    const answer = await shop.ask('initialize', 'POST', '/payments/v1/payments/initialize', body)
+    if (answer.status !== 200) return undefined
+    const payment = await shop.payment(this.reference)
+    return payment?.attempts.find(({ reference }) => reference === answer.body.data.reference)
+  }
+
+  async pay(attempt: AttemptSeen | undefined): Promise<void> {
+    if (attempt?.instructions) await this.stage.fake.customer.payByCard(orderOf(attempt), { save: false })
+  }
+
+  async transfer(attempt: AttemptSeen | undefined, share: number): Promise<void> {
+    const due = attempt?.instructions?.amountToTransfer
+    if (attempt && due) await this.stage.fake.customer.transfer?.(orderOf(attempt), Math.ceil(due * share))
+  }
+
+  /** By the merchant. */
+  async refund(amount?: number): Promise<void> {
+    const { shop } = this.stage
+    const payment = await shop.payment(this.reference)
+    if (payment?.status !== 'successful') return
+    const path = `/payments/v1/payments/${this.reference}/refunds`
+    const key = crypto.randomUUID()
+    let wanted: Record<string, unknown> = amount === undefined ? {} : { amount }
+    for (let tries = 0; tries < 2; tries++) {
+      const { status, body } = await shop.ask('refund', 'POST', path, wanted, { 'idempotency-key': key })
+      if (status === 201 || status >= 500) this.deeds.asked += amount ?? payment.amountPaid
+      if (body.code !== 'refund_account_required') return
+      wanted = { ...wanted, destinationAccountNumber: '0690000031', destinationAccountBankCode: '058' }
+    }
+  }
+
+  async refundInDashboard(order: string, amount: number): Promise<void> {
+    const id = await this.stage.fake.refundAtProvider(order, amount)
+    if (id) this.deeds.dashboard.push(id)
+  }
+
+  async dispute(order: string, amount: number): Promise<Deeds['disputes'][number] | undefined> {
+    const id = await this.stage.fake.disputeAtProvider?.(order, { amount, reason: 'fraudulent' })
+    if (!id) return undefined
+    const dispute = { order, id, amount, status: 'open' as const }
+    this.deeds.disputes.push(dispute)
+    return dispute
+  }
+
+  async close(dispute: Deeds['disputes'][number], status: 'won' | 'lost'): Promise<void> {
+    await this.stage.fake.closeDispute?.(dispute.id, status)
+    dispute.status = status
+  }
+}
