@@ -27,6 +27,7 @@ interface Row {
   payment_id: string
   payment_status: string
   attempt_id: string
+  status: string
   order: string
   charged: number
   received: number
@@ -42,12 +43,21 @@ interface Truth {
   dashboard: number
   chargebacks: number
   reversed: number
+  /** Beyond what we asked for, in the refunds of the provider. */
+  grown: number
+}
+
+/** What `manilla audit` says of a payment. */
+export interface AuditFinding {
+  reference: string
+  finding: string
 }
 
 /** Compares the ledger of the fake with our records, order by order and payment by payment. */
 export async function compareWeeks(
   database: Database,
   { fake, weather, deeds }: Pick<Stage, 'fake' | 'weather' | 'deeds'>,
+  findings: AuditFinding[],
 ): Promise<WeeksBooks> {
   await fake.refresh?.()
   const rows = await readRows(database)
@@ -66,13 +76,19 @@ export async function compareWeeks(
       if (row.received !== truth.taken)
         note(differences, `the ledger took ${truth.taken}, the books have ${row.received}`)
       const back = truth.back + truth.reversed
-      if (row.refunded !== back)
-        note(differences, `the ledger gave back ${back}, the books ${row.refunded}, and ${row.waiting} is under way`)
+      if (row.refunded !== back) note(differences, `the ledger gave back ${back}, the books ${row.refunded}`)
     }
     const isPaid = known.some(({ row, truth }) => truth.taken >= row.charged)
     const status = attempts[0]?.payment_status ?? ''
     if (isPaid !== (status === 'successful'))
       note(differences, `${isPaid ? 'paid' : 'not paid'} at the provider, and ${status}`)
+    for (const { row } of known) {
+      if (row.status === 'processing') note(differences, 'an attempt is still processing')
+      if (row.waiting > 0) note(differences, `a refund of ${row.waiting} is still under way`)
+    }
+    for (const { reference, finding } of findings) {
+      if (reference === payment) note(differences, `audit: ${finding}`)
+    }
     for (const dispute of told) {
       const ours = disputes.get(dispute.id) ?? 'unknown'
       if (ours !== dispute.status) note(differences, `a dispute is ${dispute.status} there, and ${ours} in the books`)
@@ -88,7 +104,7 @@ export async function compareWeeks(
   }
 }
 
-const NOTHING: Truth = { taken: 0, ids: [], back: 0, dashboard: 0, chargebacks: 0, reversed: 0 }
+const NOTHING: Truth = { taken: 0, ids: [], back: 0, dashboard: 0, chargebacks: 0, reversed: 0, grown: 0 }
 
 /**
  * What left by our calls is what the merchant asked for, and surplus: money beyond one whole payment, with two ids that
@@ -96,7 +112,7 @@ const NOTHING: Truth = { taken: 0, ids: [], back: 0, dashboard: 0, chargebacks: 
  */
 function lostMoney(known: { row: Row; truth: Truth }[], asked: number): string[] {
   const sum = (of: (truth: Truth) => number) => known.reduce((total, { truth }) => total + of(truth), 0)
-  const sent = sum(({ back, dashboard, chargebacks }) => back - dashboard - chargebacks)
+  const sent = sum(({ back, dashboard, chargebacks, grown }) => back - dashboard - chargebacks - grown)
   const whole = known.filter(({ row, truth }) => truth.taken >= row.charged).map(({ row }) => row.charged)
   const surplus = whole.length === 0 ? 0 : sum(({ taken }) => taken) - Math.min(...whole)
   const automatic = known.reduce((total, { row }) => total + row.automatic, 0)
@@ -123,8 +139,10 @@ function truthsOf(fake: WeeksProvider, weather: Weather, deeds: Map<string, Deed
   }
   for (const { reference, id, amount } of givenBack) {
     const truth = truths.get(reference)
-    if (!truth || weather.hasFailed(id)) continue
-    truth.back += amount.amount
+    if (!truth) continue
+    const less = weather.lessBy(id)
+    truth.back += amount.amount - less
+    if (less < 0) truth.grown -= less
     if (dashboard.has(id)) truth.dashboard += amount.amount
   }
   for (const { order, amount } of lostDisputes) (truths.get(order) ?? NOTHING).chargebacks += amount
@@ -134,7 +152,7 @@ function truthsOf(fake: WeeksProvider, weather: Weather, deeds: Map<string, Deed
 
 function readRows(database: Database): Promise<Row[]> {
   return database.rows(sql`
-    select p.reference as payment, p.id::text as payment_id, p.status as payment_status, a.id::text as attempt_id,
+    select p.reference as payment, p.id::text as payment_id, p.status as payment_status, a.id::text as attempt_id, a.status,
            a.order_reference as order, a.amount_charged as charged,
            coalesce((select sum(r.amount) from receipts r where r.attempt_id = a.id), 0)::bigint as received,
            coalesce(f.refunded, 0)::bigint as refunded, coalesce(f.waiting, 0)::bigint as waiting,

@@ -5,10 +5,11 @@ import { gateway } from '../../../../src/providers/gateway/adapter.ts'
 import type { Provider } from '../../../../src/providers/provider.ts'
 import { findFake } from '../../../fakes/index.ts'
 import { type Shop as Merchant, openPaying } from '../../../support/paying.ts'
+import { manilla } from '../../manilla.ts'
 import { randomOf } from '../../random.ts'
 import { withServer } from '../../server.ts'
 import { Shop } from '../shop.ts'
-import { compareWeeks, type WeeksBooks } from './books.ts'
+import { type AuditFinding, compareWeeks, type WeeksBooks } from './books.ts'
 import { DAY, HOUR, SimulatedClock } from './clock.ts'
 import { startGateway } from './gateway.ts'
 import { runDueJobs } from './jobs.ts'
@@ -33,6 +34,12 @@ export interface WeeksOutcome extends WeeksOptions {
   books: WeeksBooks
 }
 
+interface Ground {
+  clock: SimulatedClock
+  database: Database
+  databaseUrl: string
+}
+
 /** Without faults at the end: lists that lag for three days, and what is asked for each week. */
 const CLEAR_DAYS = 9
 
@@ -44,7 +51,7 @@ export function weeksOf(options: WeeksOptions): Promise<WeeksOutcome> {
       await migrate(url)
       const database = connect({ url, connections: 16, poolWaitMs: 10_000, statementTimeoutMs: 30_000 })
       try {
-        return await open(options, clock, database)
+        return await open(options, { clock, database, databaseUrl: url })
       } finally {
         await database.close()
       }
@@ -54,7 +61,7 @@ export function weeksOf(options: WeeksOptions): Promise<WeeksOutcome> {
   })
 }
 
-async function open(options: WeeksOptions, clock: SimulatedClock, database: Database): Promise<WeeksOutcome> {
+async function open(options: WeeksOptions, { clock, database, databaseUrl }: Ground): Promise<WeeksOutcome> {
   const ends: (() => Promise<void>)[] = []
   const masterKey = randomBytes(32)
   const played = await play(options.provider, { after: (end) => void ends.push(end) }, database, masterKey)
@@ -84,13 +91,22 @@ async function open(options: WeeksOptions, clock: SimulatedClock, database: Data
       ...{ ...options, steps, faults: stage.weather.counts, notices: stage.post.counts },
       calls: stage.weather.calls,
       tookSeconds: Number((process.hrtime.bigint() - startedAt) / 1_000_000_000n),
-      books: await compareWeeks(database, stage),
+      books: await compareWeeks(
+        database,
+        stage,
+        await audit({ DATABASE_URL: databaseUrl, SECRET_KEY: masterKey.toString('base64') }),
+      ),
     }
   } finally {
     service.app.server.closeAllConnections()
     await service.stop()
     for (const end of ends) await end()
   }
+}
+
+async function audit(env: Record<string, string>): Promise<AuditFinding[]> {
+  const { out } = await manilla({ env }, ['audit', '--json'])
+  return JSON.parse(out).findings
 }
 
 /** The fake of a real provider, or the sandbox provider. */

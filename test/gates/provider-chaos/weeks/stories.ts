@@ -90,6 +90,10 @@ export const STORIES: Record<string, Story> = {
         })
       }),
   },
+  'refund of more than was asked for': {
+    weight: 3,
+    play: (sale) => paid(sale, async (order, attempt) => sale.after(DAY, () => refundThatGrows(sale, order, attempt))),
+  },
   'dashboard refund after 25 days': {
     weight: 4,
     play: (sale) =>
@@ -222,7 +226,17 @@ async function refundThatFails(sale: Sale, order: string): Promise<void> {
   // The service asks the provider for it at some time after the call.
   sale.after(DAY, async () => {
     const refund = fake.ledger().givenBack.find(({ reference }) => reference === order)
-    if (refund) weather.failRefund(refund.id, { order, amount: refund.amount.amount, at: now() + 19 * DAY })
+    if (refund) weather.changeRefund(refund.id, { order, less: refund.amount.amount, at: now() + 19 * DAY })
+  })
+}
+
+async function refundThatGrows(sale: Sale, order: string, attempt: AttemptSeen): Promise<void> {
+  const { fake, weather, now } = sale.stage
+  const amount = part(attempt, 300) * 100
+  await sale.refund(amount)
+  sale.after(HOUR, async () => {
+    const refund = fake.ledger().givenBack.find(({ reference }) => reference === order)
+    if (refund) weather.changeRefund(refund.id, { order, less: -amount / 2, at: now() })
   })
 }
 

@@ -29,6 +29,13 @@ interface OrderFaults {
   lagsRefunds?: number
 }
 
+/** All of it, when the bank sends the money back; half of it more when the provider got the amount wrong. */
+export interface ChangedRefund {
+  order: string
+  less: number
+  at: number
+}
+
 /** Stands between the service and the fake of a provider: what it says wrong over the weeks, and what never arrives. */
 export class Weather {
   readonly counts = new Map<string, number>()
@@ -38,8 +45,8 @@ export class Weather {
   readonly #wire: Wire
   readonly #now: () => number
   readonly #orders = new Map<string, OrderFaults>()
-  /** By the provider's id: when the bank sends the money back, and how much it is. */
-  readonly #failing = new Map<string, { order: string; amount: number; at: number }>()
+  /** By the provider's id. */
+  readonly #refunds = new Map<string, ChangedRefund>()
   /** From when on a list shows it. */
   readonly #listedFrom = new Map<string, number>()
   #isActive = true
@@ -70,11 +77,15 @@ export class Weather {
     this.#orders.set(order, { ...this.#orders.get(order), ...faults })
   }
 
-  failRefund(id: string, refund: { order: string; amount: number; at: number }): void {
-    this.#failing.set(id, refund)
+  changeRefund(id: string, change: ChangedRefund): void {
+    this.#refunds.set(id, change)
   }
 
-  hasFailed = (id: string): boolean => (this.#failing.get(id)?.at ?? Number.POSITIVE_INFINITY) <= this.#now()
+  /** How much less than it was asked for has gone back by a refund; negative when it is more. */
+  lessBy(id: string): number {
+    const change = this.#refunds.get(id)
+    return change && this.#now() >= change.at ? change.less : 0
+  }
 
   isReversed(order: string): boolean {
     return this.#now() >= (this.#orders.get(order)?.reversedFrom ?? Number.POSITIVE_INFINITY)
@@ -159,14 +170,16 @@ export class Weather {
     const order = Array.isArray(json) ? undefined : this.#wire.orderIn(json)
     if (order) this.#changeTransaction(json, order)
     const refund = Array.isArray(json) ? undefined : this.#wire.refundIn(json)
-    if (refund && this.hasFailed(refund)) this.#wire.failRefund(json)
+    const less = refund ? this.lessBy(refund) : 0
+    if (less > 0) this.#wire.failRefund(json)
+    if (less < 0) this.#wire.growRefund(json)
     for (const each of Object.values(json)) this.#walk(each)
   }
 
   #changeTransaction(json: Json, order: string): void {
     const { unpaid, withoutList } = this.#orders.get(order) ?? {}
-    for (const [id, { amount, order: of }] of this.#failing) {
-      if (of === order && this.hasFailed(id)) this.#wire.lessRefunded?.(json, amount)
+    for (const [id, change] of this.#refunds) {
+      if (change.order === order) this.#wire.lessRefunded?.(json, this.lessBy(id))
     }
     if (this.isReversed(order)) this.#wire.reverse?.(json)
     if (unpaid && this.#isIn(unpaid)) {

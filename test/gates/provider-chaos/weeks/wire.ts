@@ -16,7 +16,9 @@ export interface Wire {
   /** Without the list of transfers that an answer has otherwise. */
   omitList?(transaction: Json): void
   failRefund(refund: Json): void
-  /** What the transaction says is refunded, less that. */
+  /** By half of it. */
+  growRefund(refund: Json): void
+  /** What the transaction says is refunded, less that, which may be negative. */
   lessRefunded?(transaction: Json, amount: number): void
 }
 
@@ -27,6 +29,7 @@ const WIRES: Record<string, Wire> = {
     disputeIn: (it) => ('resolution' in it ? idOf(it.id) : undefined),
     unpay: (it) => Object.assign(it, { status: 'abandoned', paid_at: null, paidAt: null }),
     reverse: (it) => Object.assign(it, { status: 'reversed' }),
+    growRefund: (it) => grow(it, 'amount'),
     failRefund: (it) => Object.assign(it, { status: 'failed' }),
   },
   flutterwave: {
@@ -35,6 +38,7 @@ const WIRES: Record<string, Wire> = {
     disputeIn: (it) => ('due_date' in it ? idOf(it.id) : undefined),
     unpay: (it) => Object.assign(it, { status: 'pending' }),
     reverse: (it) => Object.assign(it, { status: 'reversed' }),
+    growRefund: (it) => grow(it, 'amount_refunded'),
     failRefund: (it) => Object.assign(it, { status: 'failed' }),
   },
   monnify: {
@@ -49,6 +53,7 @@ const WIRES: Record<string, Wire> = {
       }),
     reverse: (it) => Object.assign(it, { paymentStatus: 'REVERSED' }),
     omitList: (it) => 'accountPayments' in it && Object.assign(it, { accountPayments: [] }),
+    growRefund: (it) => grow(it, 'refundAmount'),
     failRefund: (it) => Object.assign(it, { refundStatus: 'FAILED' }),
   },
   gateway: {
@@ -62,9 +67,10 @@ const WIRES: Record<string, Wire> = {
       else if (!('status' in it)) it.refunded = it.amount
     },
     omitList: (it) => 'transactions' in it && Object.assign(it, { transactions: [] }),
+    growRefund: (it) => grow(it, 'amount'),
     failRefund: (it) => Object.assign(it, { status: 'failed' }),
     lessRefunded: (it, amount) =>
-      'status' in it && Object.assign(it, { status: 'paid', refunded: it.refunded - amount }),
+      'requested' in it && amount !== 0 && Object.assign(it, { status: 'paid', refunded: it.refunded - amount }),
   },
   stripe: {
     orderIn: (it) =>
@@ -76,11 +82,13 @@ const WIRES: Record<string, Wire> = {
       else if (it.object === 'charge') Object.assign(it, { status: 'pending', amount_captured: 0, amount_refunded: 0 })
       else Object.assign(it, { status: 'processing', amount_received: 0 })
     },
+    growRefund: (it) => grow(it, 'amount'),
     failRefund: (it) => Object.assign(it, { status: 'failed' }),
     lessRefunded: (it, amount) =>
       it.object === 'charge' && Object.assign(it, { amount_refunded: it.amount_refunded - amount }),
   },
 }
+const grow = (refund: Json, field: string) => Object.assign(refund, { [field]: refund[field] * 1.5 })
 const STRIPE = new Set(['payment_intent', 'charge'])
 
 export function wireOf(provider: string): Wire {
