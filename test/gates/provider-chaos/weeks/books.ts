@@ -1,5 +1,6 @@
 import type { Database } from '../../../../src/database/database.ts'
 import { sql } from '../../../../src/database/sql.ts'
+import { compareOtherShop } from './other-shop.ts'
 import type { Deeds, Stage, WeeksProvider } from './sale.ts'
 import type { Weather } from './weather.ts'
 
@@ -19,6 +20,7 @@ export interface WeeksBooks {
   /** Money that left without being asked for or owed. */
   lost: Difference[]
   openCases: number
+  ofOtherShop: number
   automatic: { refunds: number; amount: number }
 }
 
@@ -72,45 +74,62 @@ export async function compareWeeks(
     const openCase = cases.find((text) => names.some((name) => text.includes(name)))
     const note = (to: Difference[], text: string) => to.push({ payment, fault, text, openCase })
     const known = attempts.map((row) => ({ row, truth: truths.get(row.order) ?? NOTHING }))
-    for (const { row, truth } of known) {
-      if (row.received !== truth.taken)
-        note(differences, `the ledger took ${truth.taken}, the books have ${row.received}`)
-      const back = truth.back + truth.reversed
-      if (row.refunded !== back) note(differences, `the ledger gave back ${back}, the books ${row.refunded}`)
-    }
-    const isPaid = known.some(({ row, truth }) => truth.taken >= row.charged)
-    const status = attempts[0]?.payment_status ?? ''
-    if (isPaid !== (status === 'successful'))
-      note(differences, `${isPaid ? 'paid' : 'not paid'} at the provider, and ${status}`)
-    for (const { row } of known) {
-      if (row.status === 'processing') note(differences, 'an attempt is still processing')
-      if (row.waiting > 0) note(differences, `a refund of ${row.waiting} is still under way`)
-    }
-    for (const { reference, finding } of findings) {
-      if (reference === payment) note(differences, `audit: ${finding}`)
-    }
-    for (const dispute of told) {
-      const ours = disputes.get(dispute.id) ?? 'unknown'
-      if (ours !== dispute.status) note(differences, `a dispute is ${dispute.status} there, and ${ours} in the books`)
-    }
+    const found = [
+      ...known.flatMap(compareOrder),
+      ...compareStatus(known),
+      ...told.flatMap(({ id, status }) => compareDispute(status, disputes.get(id))),
+      ...findings.filter(({ reference }) => reference === payment).map(({ finding }) => `audit: ${finding}`),
+    ]
+    for (const text of found) note(differences, text)
     for (const text of lostMoney(known, asked)) note(lost, text)
   }
+  const otherShop = await compareOtherShop(database, { fake }, cases)
+  for (const text of otherShop.found) differences.push({ ...NO_PAYMENT, text })
   const automatic = rows.filter((row) => row.automatic > 0)
+  const successes = new Set(rows.filter((row) => row.payment_status === 'successful').map((row) => row.payment))
+  if (successes.size < deeds.size / 2)
+    differences.push({ ...NO_PAYMENT, text: 'so few payments succeeded that this shows nothing' })
   return {
     payments: countBy([...Map.groupBy(rows, (row) => row.payment).values()].map(([row]) => row?.payment_status ?? '')),
     byFault: byFault(deeds, differences),
-    ...{ differences, lost, openCases: cases.length },
+    ...{ differences, lost, openCases: cases.length, ofOtherShop: otherShop.payments },
     automatic: { refunds: automatic.length, amount: automatic.reduce((sum, row) => sum + row.automatic, 0) },
   }
 }
 
+const NO_PAYMENT = { payment: 'all', fault: 'no fault', openCase: undefined }
 const NOTHING: Truth = { taken: 0, ids: [], back: 0, dashboard: 0, chargebacks: 0, reversed: 0, grown: 0 }
+
+interface Known {
+  row: Row
+  truth: Truth
+}
+
+function compareOrder({ row, truth }: Known): string[] {
+  const back = truth.back + truth.reversed
+  return [
+    ...(row.received === truth.taken ? [] : [`the ledger took ${truth.taken}, the books have ${row.received}`]),
+    ...(row.refunded === back ? [] : [`the ledger gave back ${back}, the books ${row.refunded}`]),
+    ...(row.status === 'processing' ? ['an attempt is still processing'] : []),
+    ...(row.waiting > 0 ? [`a refund of ${row.waiting} is still under way`] : []),
+  ]
+}
+
+function compareStatus(known: Known[]): string[] {
+  const isPaid = known.some(({ row, truth }) => truth.taken >= row.charged)
+  const status = known[0]?.row.payment_status ?? ''
+  return isPaid === (status === 'successful') ? [] : [`${isPaid ? 'paid' : 'not paid'} at the provider, and ${status}`]
+}
+
+function compareDispute(theirs: string, ours = 'unknown'): string[] {
+  return ours === theirs ? [] : [`a dispute is ${theirs} there, and ${ours} in the books`]
+}
 
 /**
  * What left by our calls is what the merchant asked for, and surplus: money beyond one whole payment, with two ids that
  * the provider issued.
  */
-function lostMoney(known: { row: Row; truth: Truth }[], asked: number): string[] {
+function lostMoney(known: Known[], asked: number): string[] {
   const sum = (of: (truth: Truth) => number) => known.reduce((total, { truth }) => total + of(truth), 0)
   const sent = sum(({ back, dashboard, chargebacks, grown }) => back - dashboard - chargebacks - grown)
   const whole = known.filter(({ row, truth }) => truth.taken >= row.charged).map(({ row }) => row.charged)
@@ -145,8 +164,10 @@ function truthsOf(fake: WeeksProvider, weather: Weather, deeds: Map<string, Deed
     if (less < 0) truth.grown -= less
     if (dashboard.has(id)) truth.dashboard += amount.amount
   }
-  for (const { order, amount } of lostDisputes) (truths.get(order) ?? NOTHING).chargebacks += amount
-  for (const [order, truth] of truths) if (weather.isReversed(order)) truth.reversed = truth.taken - truth.back
+  for (const [order, truth] of truths) {
+    for (const dispute of lostDisputes) if (dispute.order === order) truth.chargebacks += dispute.amount
+    if (weather.isReversed(order)) truth.reversed = truth.taken - truth.back
+  }
   return truths
 }
 
@@ -173,21 +194,18 @@ async function readDisputes(database: Database): Promise<Map<string, string>> {
   return new Map(rows.map(({ id, status }) => [id, status]))
 }
 
-/** Whatever a person is shown, as text in which the payment, the attempt or the order is named. */
+/** Whatever a person is shown, as JSON in which the payment, the attempt or the order is named. */
 async function readOpenCases(database: Database): Promise<string[]> {
-  const hasCases = await database.row<{ is: boolean }>(sql`select to_regclass('cases') is not null as is`)
+  const tables = await database.row<{ cases: boolean }>(sql`select to_regclass('cases') is not null as cases`)
   const rows = await database.rows<{ text: string }>(sql`
-    select concat_ws(' ', id, payment_id, order_reference, needs_review) as text from attempts where needs_review is not null
-    union all
-    select concat_ws(' ', attempt_id, payment_id, needs_review) from refunds where needs_review is not null`)
-  const unmatched = await database.rows<{ text: string }>(sql`
-    select concat_ws(' ', n.reference, 'unmatched') as text from notices n where n.state = 'unmatched'`)
-  const open = hasCases?.is
-    ? await database.rows<{ text: string }>(
-        sql`select to_jsonb(c)::text as text from cases c where c.closed_at is null`,
-      )
-    : []
-  return [...rows, ...unmatched, ...open].map(({ text }) => text)
+    select to_jsonb(a)::text as text from attempts a where to_jsonb(a) ->> 'needs_review' is not null
+    union all select to_jsonb(r)::text from refunds r where to_jsonb(r) ->> 'needs_review' is not null
+    union all select coalesce(reference, '') from notices where state = 'unmatched'`)
+  if (!tables?.cases) return rows.map(({ text }) => text)
+  const cases = await database.rows<{ text: string }>(
+    sql`select to_jsonb(c)::text as text from cases c where c.closed_at is null`,
+  )
+  return [...rows, ...cases].map(({ text }) => text)
 }
 
 function byFault(deeds: Map<string, Deeds>, differences: Difference[]): WeeksBooks['byFault'] {

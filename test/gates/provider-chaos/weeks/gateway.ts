@@ -77,6 +77,7 @@ export async function startGateway(
     const settings = { ...gatewayKeys(masterKey, merchantUuid) }
     let ledger: ReturnType<WeeksProvider['ledger']> = { taken: [], givenBack: [] }
     return {
+      baseURL: upstream.url + API,
       ...{ provider, upstream, settings, price: sandbox.price, customer: sandbox.customer, renewsKeys: false },
       refundAtProvider: (order, amount) => sandbox.refundAtProvider(order, amount),
       disputeAtProvider: (order, dispute) => sandbox.disputeAtProvider(order, dispute),

@@ -17,6 +17,7 @@ export function printWeeks(outcome: WeeksOutcome): string {
       fault,
       `${of} payments, ${differences} differences, ${silent} without a case`,
     ]),
+    ['payments of another shop', books.ofOtherShop],
     ['open cases', books.openCases],
     ['refunded without a person', `${books.automatic.refunds} times, ${books.automatic.amount}`],
     ['differences without a case', mustBeNone(withoutCase(outcome).length)],

@@ -13,6 +13,7 @@ import { type AuditFinding, compareWeeks, type WeeksBooks } from './books.ts'
 import { DAY, HOUR, SimulatedClock } from './clock.ts'
 import { startGateway } from './gateway.ts'
 import { runDueJobs } from './jobs.ts'
+import { planOtherShop } from './other-shop.ts'
 import { Post } from './post.ts'
 import { Agenda, type Stage, type WeeksProvider } from './sale.ts'
 import { plan } from './stories.ts'
@@ -84,6 +85,7 @@ async function open(options: WeeksOptions, { clock, database, databaseUrl }: Gro
       payments: options.payments,
       random: (number) => randomOf(options.seed, 100 + number),
     })
+    planOtherShop(stage, options.payments, randomOf(options.seed, 3))
     if (fake.renewsKeys) stage.agenda.at(REFUSED[1], () => setUp(stage.weather.renewedKeys()))
     const startedAt = process.hrtime.bigint()
     const steps = await liveThrough(options.days * DAY, stage, clock, () => runDueJobs(service.parts))

@@ -31,6 +31,8 @@ export interface WeeksProvider
     'provider' | 'price' | 'settings' | 'upstream' | 'customer' | 'disputeAtProvider' | 'closeDispute' | 'ledger'
   > {
   refundAtProvider: FakeProvider['refundAtProvider']
+  /** Where its API is, when that is not the root of `upstream`. */
+  baseURL?: string
   /** A merchant can have new keys of the same account. */
   renewsKeys: boolean
   /** A card can be charged twice by one link. */

@@ -4,7 +4,7 @@ import { orderOf } from '../customers.ts'
 import type { AttemptSeen } from '../shop.ts'
 import { DAY, HOUR, MINUTE } from './clock.ts'
 import { BANK, Sale, type Stage } from './sale.ts'
-import { AWAY, REFUSED, type Window } from './weather.ts'
+import { ANSWERED, AWAY, REFUSED, type Window } from './weather.ts'
 
 type Kept = Pick<Features, 'wrongTransferAmounts'>
 
@@ -17,11 +17,7 @@ interface Story {
 }
 
 /** Payments are made before, between and after the two times at which no call is answered. */
-const PAYING: Window[] = [
-  [0, AWAY[0]],
-  [AWAY[1], REFUSED[0]],
-  [REFUSED[1], REFUSED[1] + DAY],
-]
+const MADE: Window[] = [...ANSWERED, [REFUSED[1], REFUSED[1] + DAY]]
 
 const hasDisputes = ({ fake }: Stage) => fake.disputeAtProvider !== undefined
 const keepsTransfers = (_: Stage, { wrongTransferAmounts }: Kept) => wrongTransferAmounts === 'kept'
@@ -195,7 +191,7 @@ export function plan(
     const name = names[number] ?? own.pick(weighted)
     const story = STORIES[name] as Story
     const sale = new Sale(stage, own, { number, fault: name })
-    stage.agenda.at(story.at?.(own) ?? own.between(...own.pick(PAYING)), () => story.play(sale))
+    stage.agenda.at(story.at?.(own) ?? own.between(...own.pick(MADE)), () => story.play(sale))
   }
 }
 

@@ -11,6 +11,12 @@ export const AWAY: Window = [3 * DAY, 3 * DAY + 50 * HOUR]
 /** The keys are refused for 60 hours. Then the merchant saves new ones, and the old ones stay refused. */
 export const REFUSED: Window = [8 * DAY, 8 * DAY + 60 * HOUR]
 
+/** Calls with the first keys are answered. */
+export const ANSWERED: Window[] = [
+  [0, AWAY[0]],
+  [AWAY[1], REFUSED[0]],
+]
+
 /** A list shows so many of its entries later than the answer about the order. */
 const LAGGING = 0.15
 const LAG_MS = [MINUTE, 3 * DAY] as const
