@@ -1,5 +1,5 @@
 import type { ListedRefund, Receipt } from '../../providers/provider.ts'
-import { matchRefund, type OnRecord } from './match-reversals.ts'
+import { matchKnown, matchRefund, type OnRecord } from './match-reversals.ts'
 import { totalsOf } from './reversed-money.ts'
 
 /** What is on record of an attempt's money. */
@@ -34,7 +34,9 @@ export function unlistedReversal(
     ({ returnedIsOfOrder, transactionId }) => returnedIsOfOrder && !names.has(transactionId),
   )
   if (isOfOthers || own.some(({ isMatched }) => isMatched)) return 0
-  const matches = refunds.map((refund) => ({ refund, match: matchRefund(onRecord, refund, false) }))
+  const known = matchKnown(onRecord, refunds)
+  const others = refunds.filter((refund) => !known.has(refund))
+  const matches = others.map((refund) => ({ refund, match: matchRefund(onRecord, refund) }))
   if (matches.some(({ match }) => match.kind === 'unfit' || match.kind === 'waits')) return 0
   const pending = matches.filter(({ refund, match }) => refund.status === 'pending' && match.kind === 'nothing')
   const announced = pending.reduce((sum, { refund }) => sum + refund.amount.amount, 0)
