@@ -14,6 +14,7 @@ import {
 } from '../../../test/support/payment-state.ts'
 import type { Currency } from '../../kernel/money.ts'
 import { caseView, isOpenCase, raise, settleCases, withoutCases } from './case.ts'
+import { UNANSWERED } from './check-schedule.ts'
 import { cancel, type Decision, decide, markReviewed, type PaymentState } from './payment-state.ts'
 import { newRefund, withCaseOfRefund } from './refund.ts'
 
@@ -76,7 +77,7 @@ test('a success answers what was unknown, and nothing else', () => {
   const { state, attempt } = waiting()
   const used = settleWith(state, attempt, UNKNOWN).state
   const end = settleWith(used, attempt, UNKNOWN, { source: 'check', now: after(8 * 86_400) })
-  assert.deepEqual(open(end.state), [['unanswered', 'outcome_unknown: the provider never gave a clear answer.']])
+  assert.deepEqual(open(end.state), [['unanswered', UNANSWERED]])
   const doubtful = decide(raise(end.state, attempt, MISMATCH, { now }), [], now).state
   const done = settleWith(doubtful, attempt, paid(receipt(PRICE)))
   assert.equal(first(done).status, 'successful')

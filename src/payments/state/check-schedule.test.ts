@@ -155,7 +155,10 @@ for (const outcome of [UNKNOWN, { kind: 'processing' } as const]) {
     assert.ok(Math.max(...gaps) <= DAY, 'at least once a day')
     assert.equal(reviews.length, 1, 'announced once')
     assert.ok((reviews[0] as number) >= 7 * DAY && (reviews[0] as number) <= 8 * DAY)
-    assert.deepEqual(state.cases.map(({ reason }) => reason), ['unanswered'])
+    assert.deepEqual(
+      state.cases.map(({ reason }) => reason),
+      ['unanswered'],
+    )
     assert.equal(state.attempts[0]?.status, 'abandoned')
 
     const answered = settleWith(state, state.attempts[0] as Attempt, pending(), { source: 'check', now: at() }).state
