@@ -111,7 +111,7 @@ test('payments that are not summed up yet are announced', async () => {
 
 test('the overview counts what needs attention', async () => {
   const { body } = await viewer.call('GET', `${base}/overview`)
-  const none = { reviews: 0, transfers: 0, openDisputes: 0, failedRefunds: 0 }
+  const none = { openCases: 0, transfers: 0, openDisputes: 0 }
   const well = { failingEndpoints: 0, disabledEndpoints: 0, givenUpDeliveries: 0, expiringKeys: 0 }
   const [provider] = body.data.providers
   assert.deepEqual(body.data, { ...none, ...well, providers: [provider] })
@@ -122,5 +122,5 @@ test('the overview counts what needs attention', async () => {
   assert.ok(endpoint.data, JSON.stringify(endpoint))
   await database.rows(sql`update webhook_endpoints set failing_since = now() where merchant_id = ${uuidOf(merchantId)}`)
   const after = (await viewer.call('GET', `${base}/overview`)).body.data
-  assert.deepEqual([after.reviews, after.failingEndpoints], [1, 1])
+  assert.deepEqual([after.openCases, after.failingEndpoints], [1, 1])
 })

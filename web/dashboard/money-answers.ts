@@ -5,6 +5,33 @@ export type Transfer = Contract.Transfer
 export type Review = Contract.Review
 export type TransferResult = Contract.TransferResult
 
+export interface Case {
+  id: string
+  reason:
+    | 'unmatched_money'
+    | 'contradiction'
+    | 'missing_at_provider'
+    | 'unanswered'
+    | 'refund_mismatch'
+    | 'refund_failed'
+    | 'surplus'
+    | 'underpaid'
+    | 'settlement_difference'
+    | 'review'
+  subject: { kind: string; id: string; reference: string | null }
+  payment: string | null
+  provider: string | null
+  amount: number | null
+  currency: string | null
+  summary: string
+  suggestions: string[]
+  status: 'open' | 'closed'
+  note: string | null
+  openedAt: string
+  closedAt: string | null
+  closedBy: string | null
+}
+
 export interface Dispute {
   id: string
   payment: string

@@ -61,11 +61,11 @@ export type Charts = Static<typeof ChartsAnswer>['data']
 /** Counts end at 100, which means "100 or more". */
 export const OverviewAnswer = Type.Object({
   data: Type.Object({
-    reviews: Count,
+    /** What the software must not decide. */
+    openCases: Count,
     /** Transfers without a decision: see `transfers-contract.ts`. */
     transfers: Count,
     openDisputes: Count,
-    failedRefunds: Count,
     failingEndpoints: Count,
     disabledEndpoints: Count,
     givenUpDeliveries: Count,

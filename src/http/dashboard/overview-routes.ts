@@ -41,7 +41,7 @@ export function overviewRoutes(app: App, { database, clock, providers }: Payment
     const scope = scopeOf(request)
     const counted = { since: new Date(clock.now().getTime() - COUNTED_DAYS * DAY_MS), limit: COUNT_LIMIT }
     const [money, transfers, givenUpDeliveries, endpoints, keys, integrations] = await Promise.all([
-      countAttention(database, scope, counted),
+      countAttention(database, scope, COUNT_LIMIT),
       listTransfers(database, scope, FIRST_PAGE, COUNT_LIMIT),
       countGivenUp(database, scope, counted),
       listEndpoints(database, scope),

@@ -22,14 +22,14 @@ const VIEWS: readonly (readonly [string, string])[] = [
 /** The reasons in the words of the list. */
 const REASONS: Record<Case['reason'], string> = {
   unmatched_money: 'Money of no payment',
-  contradiction: 'Answers contradict each other',
+  contradiction: 'Answers differ',
   missing_at_provider: 'Missing at the provider',
   unanswered: 'No clear answer',
-  refund_mismatch: 'Refund does not match',
+  refund_mismatch: 'Refund differs',
   refund_failed: 'Refund failed',
   surplus: 'Paid more than once',
   underpaid: 'Paid in part',
-  settlement_difference: 'Settlement does not add up',
+  settlement_difference: 'Settlement differs',
   review: 'Needs a review',
 }
 
@@ -192,7 +192,7 @@ function CloseDialog({ row, onClose }: { row: Case; onClose: () => void }) {
   })
   return (
     <Dialog title="Close with a note" onClose={onClose}>
-      <Form submit="Close" action={action} onCancel={onClose}>
+      <Form submit="Close the case" action={action} onCancel={onClose}>
         <p>{row.summary}</p>
         <p class="soft">No money moves by this.</p>
         <Field

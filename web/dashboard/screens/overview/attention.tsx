@@ -17,29 +17,29 @@ interface Item {
 }
 
 function itemsOf(overview: Overview): Item[] {
-  const { reviews, transfers, openDisputes, failedRefunds } = overview
+  const { openCases, transfers, openDisputes } = overview
   const { failingEndpoints, disabledEndpoints, givenUpDeliveries, expiringKeys } = overview
   return [
     {
-      count: reviews,
-      one: 'payment needs a review',
-      many: 'payments need a review',
-      path: '/payments?needsReview=true',
+      count: openCases,
+      one: 'case needs your decision',
+      many: 'cases need your decision',
+      path: '/attention',
       tone: 'attention',
     },
     {
       count: transfers,
       one: 'transfer does not add up',
       many: 'transfers do not add up',
+      path: '/transfers',
       tone: 'attention',
     },
-    { count: openDisputes, one: 'open dispute', many: 'open disputes', tone: 'attention' },
     {
-      count: failedRefunds,
-      one: 'refund failed in the last 30 days',
-      many: 'refunds failed in the last 30 days',
-      path: '/refunds?status=failed',
-      tone: 'bad',
+      count: openDisputes,
+      one: 'open dispute',
+      many: 'open disputes',
+      path: '/disputes?status=open',
+      tone: 'attention',
     },
     {
       count: failingEndpoints,
