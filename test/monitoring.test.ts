@@ -14,7 +14,7 @@ import {
 } from '../src/status/findings.ts'
 import { readStatus, type Status } from '../src/status/read-status.ts'
 import { dashboard, metricsPage } from './monitoring/generate.ts'
-import { openCases } from './support/cases.ts'
+import { openCases, openCasesOfMoney } from './support/cases.ts'
 import { startListener } from './support/listener.ts'
 import { eventually, request, startPaying } from './support/paying.ts'
 import { charge } from './support/sandbox-payments.ts'
@@ -169,6 +169,7 @@ test('late work and cases for a person are counted by mode, and handled money no
     select place, gen_random_uuid(), merchant_id, mode, 'unmatched', 'noted', id, amount, currency, 'test' from receipts
      where transaction_id = 'handled'`)
   await addMoney('open')
+  await openCasesOfMoney(database)
   const { queues, cases: counted } = await readStatus(database, 1_000)
   assert.deepEqual(counted, {
     sandbox: { needsReview: 1, unmatchedMoney: 0, unmatchedNotices: 0, refundsPending: 0, refundsStuck: 0 },

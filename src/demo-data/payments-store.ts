@@ -1,8 +1,9 @@
-import type { Queries, Writes } from '../database/database.ts'
+import type { Queries, Transaction, Writes } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
 import { type EndpointId, firstUuidAt, type PaymentId, uuidOf } from '../kernel/ids.ts'
 import type { Place } from '../kernel/place.ts'
 import type { Scope } from '../kernel/scope.ts'
+import { followUnmatched } from '../payments/store/other-cases.ts'
 
 /** What the stores write with the time of the database, or for the worker, and what demo payments must not have. */
 export function tidyDemoPayments(tx: Writes, place: Place, payments: PaymentId[]): void {
@@ -32,14 +33,15 @@ export async function hasDemoPayments(
 
 /** Money that arrived without a payment. */
 export async function insertUnmatchedMoney(
-  db: Queries,
+  tx: Transaction,
   { place, merchantId, mode }: Scope,
   receipt: { provider: string; transactionId: string; amount: number; currency: string; at: Date },
 ): Promise<void> {
   const { provider, transactionId, amount, currency, at } = receipt
-  await db.rows(sql`
+  await tx.rows(sql`
     insert into receipts (place, merchant_id, mode, provider, transaction_id, amount, currency, counted, returned, taken_at, recorded_at)
     values (${place}, ${uuidOf(merchantId)}, ${mode}, ${provider}, ${transactionId}, ${amount}, ${currency}, false, 0, ${at}, ${at})`)
+  await followUnmatched(tx, { place, merchantId, mode }, { provider, keysVersion: 0 }, [transactionId])
 }
 
 /**

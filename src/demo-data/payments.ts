@@ -36,10 +36,8 @@ export async function writeDemoPayments(deps: DemoDataDeps, scope: Scope, plan: 
     const at = new Date(plan.now.getTime() - number * 2 * DAY)
     const transactionId = `demo-${plan.seed}-unmatched-${number}`
     const amount = 450_000 * number
-    await insertUnmatchedMoney(deps.database, scope, {
-      ...{ transactionId, amount, at, currency: 'NGN' },
-      provider: SANDBOX.name,
-    })
+    const receipt = { transactionId, amount, at, currency: 'NGN', provider: SANDBOX.name }
+    await deps.database.transaction((tx) => insertUnmatchedMoney(tx, scope, receipt))
   }
 }
 

@@ -66,7 +66,7 @@ export const METRICS = {
 
   needsReview: {
     ...{ name: 'manilla_needs_review', type: 'gauge', group: 'For a person', of: 'max' },
-    help: 'Attempts whose outcome a person must decide.',
+    help: 'Open cases of attempts and accounts that a person must decide.',
     labels: ['mode'],
   },
   unmatchedMoney: {

@@ -48,7 +48,7 @@ export function findingsOf({ queues, workers, cases: { live }, comparisons }: St
   const add = (count: number, alert: string, what: string) => {
     if (count > 0) findings.push({ alert, says: `${count} ${what}` })
   }
-  add(live.needsReview, 'ManillaNeedsReview', 'attempt(s) whose outcome a person must decide')
+  add(live.needsReview, 'ManillaNeedsReview', 'case(s) of attempts or accounts that a person must decide')
   add(live.unmatchedMoney, 'ManillaUnmatchedMoney', 'transaction(s) at a provider that belong to no known payment')
   add(live.refundsStuck, 'ManillaRefundsStuck', 'refund(s) that the provider has not finished in time')
   return findings

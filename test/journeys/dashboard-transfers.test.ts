@@ -8,7 +8,7 @@ import { settleAttempt } from '../../src/payments/settle/settle-attempt.ts'
 import { countOpenCases } from '../../src/payments/store/open-cases.ts'
 import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
 import { listUnmatchedReceipts } from '../../src/payments/store/receipts.ts'
-import { openCases } from '../support/cases.ts'
+import { openCases, openCasesOfMoney } from '../support/cases.ts'
 import { browserAs } from '../support/dashboard.ts'
 import { AMOUNT, atTransfers } from '../support/dashboard-transfers.ts'
 import { eventually, startPaying } from '../support/paying.ts'
@@ -317,6 +317,7 @@ test('the operator sees the money that is open in each mode, and none that was h
   await database.rows(sql`
     insert into receipts (place, merchant_id, mode, provider, transaction_id, amount, currency, counted, taken_at)
     values (${shop.place}, ${shop.merchantUuid}, 'live', 'gateway', 'live-1', 100, 'NGN', false, now())`)
+  await openCasesOfMoney(database)
   const { sandbox, live } = await countOpenCases(database, 1)
   assert.deepEqual([sandbox.unmatchedMoney, live.unmatchedMoney], [1, 1])
   await database.rows(sql`delete from receipts where place = ${shop.place} and transaction_id = 'live-1'`)

@@ -5,6 +5,7 @@ import { ALL_PLACES } from '../../kernel/place.ts'
 
 /** What a person has to look at, of all merchants. For the operator; a merchant's own counts are in attention.ts. */
 export interface OpenCases {
+  /** Without unmatched money, refunds, and money that an attempt holds. */
   needsReview: number
   unmatchedMoney: number
   unmatchedNotices: number
@@ -32,16 +33,14 @@ export async function countOpenCases(db: Queries, maxCounted: number): Promise<C
   const rows = await db.rows<{ kind: keyof OpenCases; mode: Mode; count: number }>(sql`
     with modes (mode) as (values ('sandbox'), ('live'))
     select 'needsReview' as kind, m.mode, count(*) as count from modes m cross join lateral (
-      select from cases where closed_at is null and subject_kind = 'attempt' and summary not like 'held: %' and mode = m.mode and place between ${first} and ${last} limit ${maxCounted}) d
+      select from cases
+       where closed_at is null and mode = m.mode and reason <> 'unmatched_money' and subject_kind <> 'refund'
+         and summary not like 'held: %' and place between ${first} and ${last} limit ${maxCounted}) d
      group by m.mode
     union all
     select 'unmatchedMoney', m.mode, count(*) from modes m cross join lateral (
-      select from receipts r
-       where r.attempt_id is null and r.amount > r.returned and r.mode = m.mode and r.place between ${first} and ${last}
-         -- Not with "exists": PostgreSQL would read all reviews, not one for each of these rows.
-         and (select v.receipt_id from reviews v
-               where v.place = r.place and v.place between ${first} and ${last} and v.receipt_id = r.id limit 1) is null
-       limit ${maxCounted}) d
+      select from cases
+       where closed_at is null and mode = m.mode and reason = 'unmatched_money' and place between ${first} and ${last} limit ${maxCounted}) d
      group by m.mode
     union all
     select 'unmatchedNotices', m.mode, count(*) from modes m cross join lateral (
