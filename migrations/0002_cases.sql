@@ -100,11 +100,26 @@ update refunds set account_needed = null where account_needed not like 'refund_n
 
 -- Unmatched money that nobody has handled.
 insert into cases (place, id, merchant_id, mode, provider, reason, subject_kind, subject, subject_reference, amount, currency, summary, opened_at)
-select r.place, gen_random_uuid(), r.merchant_id, r.mode, r.provider, 'unmatched_money', 'receipt', r.id::text, r.transaction_id,
+select r.place, (lpad(to_hex(floor(extract(epoch from r.recorded_at) * 1000)::bigint), 12, '0') ||
+                 right(replace(gen_random_uuid()::text, '-', ''), 20))::uuid, r.merchant_id, r.mode, r.provider, 'unmatched_money', 'receipt', r.id::text, r.transaction_id,
        r.amount - r.returned, r.currency, 'unmatched_money: this money came in, and belongs to no payment.', r.recorded_at
   from receipts r
  where r.attempt_id is null and r.amount > r.returned
    and not exists (select from reviews v where v.place = r.place and v.receipt_id = r.id);
+
+-- Money that an ended payment holds, that was not due, and that nobody has noted.
+insert into cases (place, id, merchant_id, mode, payment_id, provider, reason, subject_kind, subject, subject_reference, amount, currency,
+                   summary, opened_at)
+select a.place, (left(a.id::text, 13) || right(md5(a.id::text || 'held')::uuid::text, 23))::uuid, a.merchant_id, a.mode, a.payment_id,
+       a.provider, case when p.status = 'successful' then 'surplus' else 'underpaid' end, 'attempt', a.id::text, a.reference,
+       a.amount_received - a.amount_returned - case when a.status = 'successful' then a.amount_charged else 0 end, a.currency,
+       'held: this money came in, and was not due.', now()
+  from attempts a join payments p on p.place = a.place and p.id = a.payment_id
+ where p.status <> 'pending'
+   and a.amount_received - a.amount_returned > case when a.status = 'successful' then a.amount_charged else 0 end
+   and not exists (select from reviews v where v.place = a.place and v.attempt_id = a.id and v.act = 'noted' and v.received = a.amount_received)
+   and not exists (select from cases c where c.place = a.place and c.payment_id = a.payment_id and c.subject = a.id::text
+                                         and c.reason = 'surplus' and c.closed_at is null);
 
 -- ---- Credentials ---- One that may do everything still may.
 alter table credentials

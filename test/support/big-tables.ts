@@ -86,6 +86,11 @@ const VALUES: Record<string, string> = {
   // One dead endpoint with very many, and very many hosts with a few each.
   'deliveries.destination': `case when n % 2 = 0 then 'endpoint-1' else 'host-' || n / 20 end`,
   'deliveries.endpoint_id': `case when n % 2 = 0 then '${uuidOfRow(1)}'::uuid end`,
+  // Few cases are open at one time.
+  'cases.closed_at': `case when n % 1000 > 0 then now() - n * interval '10 seconds' end`,
+  'cases.reason': `(array['review','surplus','unmatched_money','refund_failed'])[n % 4 + 1]`,
+  'cases.subject_kind': `(array['attempt','receipt','refund'])[n % 3 + 1]`,
+  'cases.subject': `${UUID}::text`,
   'gateway_payments.channel': `case when n % 2 = 0 then 'card' else 'transfer' end`,
   'gateway_transactions.kind': `(array['charge','transfer','refund'])[n % 3 + 1]`,
   'gateway_transactions.status': `case when n % 4 = 0 then 'failed' else 'paid' end`,
