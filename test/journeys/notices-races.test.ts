@@ -77,7 +77,7 @@ test('a notice whose order becomes known after it was looked up is not unmatched
     }),
   )
   await processNotice({ ...parts, database: between }, notice)
-  assert.deepEqual(await statesOf('own-before'), ['done'])
+  assert.deepEqual(await statesOf('own-before'), ['waiting'], 'until its money is on record')
   assert.equal((await shop.payment(payment.id)).attempts[0].status, 'processing', 'the provider disagrees')
 })
 
@@ -92,7 +92,7 @@ test('a notice whose order becomes known by a start that is being committed wait
     await Promise.race([processing, lockAwaited(database)])
   })
   await processing
-  assert.deepEqual(await statesOf('own-meanwhile'), ['done'])
+  assert.deepEqual(await statesOf('own-meanwhile'), ['waiting'], 'until its money is on record')
   assert.equal((await shop.payment(payment.id)).attempts[0].status, 'processing', 'the provider disagrees')
 })
 

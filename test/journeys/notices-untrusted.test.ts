@@ -111,7 +111,10 @@ test('B8: a valid notice says paid, the provider itself says not: no success, as
   assert.deepEqual([doubted.status, doubted.amountPaid], ['pending', 0])
   assert.deepEqual((await recordsOf(database, payment)).receipts, [])
   assert.equal((await shop.initialize({ reference: payment.reference })).body.code, 'attempt_in_progress')
-  await workedOff(database, order, 1)
+  assert.deepEqual(
+    (await noticesAbout(database, order)).map(({ state }) => state),
+    ['waiting'],
+  )
 
   for (const seconds of [11, 30, 120, 600]) {
     await letPass(database, payment, seconds)

@@ -4,11 +4,21 @@ import { sql } from '../../src/database/sql.ts'
 import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import { sendDueRefunds } from '../../src/payments/refunds/refund-payment.ts'
 import { checkDueAttempts } from '../../src/payments/settle/check-attempts.ts'
+import { processWaitingNotices } from '../../src/payments/settle/receive-notice.ts'
 import { makeChecksDue } from '../../src/payments/store/attempts.ts'
 import { startFakeFlutterwave } from '../fakes/flutterwave/fake.ts'
 import { type Between, startBetween } from '../support/between.ts'
 import { eventually, startPaying } from '../support/paying.ts'
-import { assertAudited, type Json, letPass, paidTransaction, recordAt, recordsOf } from '../support/payment-records.ts'
+import {
+  assertAudited,
+  type Json,
+  letPass,
+  noticeAbout,
+  notify,
+  paidTransaction,
+  recordAt,
+  recordsOf,
+} from '../support/payment-records.ts'
 import { AMOUNT, charge, isPaid, ledger, start, TRANSFER, transfer } from '../support/sandbox-payments.ts'
 
 // What happens to money in the days and weeks after the moment: answers that change, providers that are away.
@@ -201,4 +211,57 @@ test('while the provider is silent, surplus waits; when it names the money again
     ['successful'],
   )
   assert.equal((await ledger(shop, order)).refunded, AMOUNT)
+})
+
+test('a signed notice of a second payment waits while the provider answers 500, and until it has the money', async (t) => {
+  const between = await startBetween(t, service)
+  const { shop } = between
+  const { payment, order, accountNumber } = await start(shop, TRANSFER)
+  await transfer(shop, accountNumber, AMOUNT)
+  await check(between, payment)
+  const first = await recordAt(service, shop, order)
+  await transfer(shop, accountNumber, AMOUNT)
+  const both = await recordAt(service, shop, order)
+  between.upstream.trouble = 'answering 500 before the work'
+  await notify(between, shop, noticeAbout(both, 'payment.paid'))
+  const waits = async (tries: number) =>
+    eventually(
+      async () =>
+        await database.row<{ tries: number; state: string }>(sql`
+        select tries, state from notices where reference = ${order}`),
+      (notice) => notice?.tries === tries,
+    )
+  const again = async () => {
+    await database.rows(sql`update notices set due_at = now() where reference = ${order}`)
+    await processWaitingNotices(between.parts, 100)
+  }
+  await again()
+  assert.equal((await waits(1))?.state, 'waiting')
+  between.upstream.trouble = undefined
+  between.aheadMs = 3_600_000
+  answers(between, first)
+  await again()
+  assert.equal((await waits(2))?.state, 'waiting', 'its list is late')
+  answers(between, undefined)
+  await again()
+  assert.equal((await waits(3))?.state, 'done')
+  assert.deepEqual((await recordsOf(database, payment)).refunds, [
+    { amount: AMOUNT, kind: 'surplus', status: 'pending' },
+  ])
+})
+
+test('money of a signed notice that the provider does not confirm for a week needs a review', async (t) => {
+  const between = await startBetween(t, service)
+  const { shop } = between
+  const { payment, order, record } = await paidByCard(between)
+  const again = paidTransaction({ amount: AMOUNT })
+  const both = { ...record, amount: 2 * AMOUNT, transactions: [...record.transactions, again] }
+  await notify(between, shop, noticeAbout(both, 'payment.paid'))
+  await database.rows(sql`
+    update notices set due_at = now(), received_at = received_at - interval '8 days' where reference = ${order}`)
+  await processWaitingNotices(between.parts, 100)
+  const [attempt] = (await shop.payment(payment.id)).attempts
+  assert.match(attempt.needsReview, /^unanswered: .*12,500/)
+  assert.equal(attempt.amountReceived, AMOUNT)
+  await assertAudited(database, payment)
 })

@@ -168,15 +168,16 @@ export async function processNotice(unreserved: PaymentDeps, notice: Notice): Pr
   const signal = {
     source: 'notice' as const,
     // What is not about our order may still be unmatched money, see below.
-    ...((isOwn || reading.reference === attempt.orderReference) && { noticeId: notice.id }),
-    ...(noticeSays && { noticeSays, noticeReceipts: reading.receipts }),
+    ...((isOwn || reading.reference === attempt.orderReference) && { notice }),
+    ...(isOwn && { noticeReceipts: reading.receipts }),
+    ...(noticeSays && { noticeSays }),
   }
   const state =
     isOwn && says === 'processing' && attempt.status === 'pending'
       ? // Applied without a check: it only blocks other attempts until a check gives the outcome. After a decline it may be stale.
         await settleAttempt(deps, attempt, { ...signal, outcome: { kind: 'processing' }, whenAsked: statusOf(attempt) })
       : await checkAttempt(deps, attempt, signal)
-  if (signal.noticeId !== undefined) return
+  if (signal.notice !== undefined) return
   const isUnmatched = await database.transaction(async (tx) => {
     const recorded = await readRecordedMoney(tx, attempt, reading.receipts)
     const assigned = recorded.receipts.filter(

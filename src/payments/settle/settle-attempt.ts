@@ -1,11 +1,13 @@
 import type { Writes } from '../../database/database.ts'
 import { newId } from '../../kernel/ids.ts'
+import { formatMoney } from '../../kernel/money.ts'
 import type { Outcome, Receipt, SavedCard } from '../../providers/provider.ts'
 import { askProvider } from '../call-provider.ts'
 import { changePayment, writeDecision } from '../change-payment.ts'
 import { type PaymentDeps, withReserved } from '../deps.ts'
 import { type Attempt, handleOf, isUnasked } from '../state/attempt.ts'
 import { contradictionOf, newReceiptsOf, type RecordedMoney, splitSurplus } from '../state/new-receipt.ts'
+import type { Notice } from '../state/notice.ts'
 import type { OutcomeReport } from '../state/outcome-report.ts'
 import { attemptIn, type Decision, type PaymentState } from '../state/payment-state.ts'
 import { isErased } from '../state/personal-data.ts'
@@ -24,8 +26,8 @@ import { upsertCard } from '../store/saved-cards.ts'
 export type Signal = Pick<OutcomeReport, 'outcome' | 'source' | 'noticeSays' | 'whenAsked'> & {
   /** The receipts in the notice that caused it. */
   noticeReceipts?: Receipt[]
-  /** The notice that caused it. It is processed when the outcome is applied. */
-  noticeId?: number
+  /** The notice that caused it. It is processed when the outcome is applied, and the money that it names is on record. */
+  notice?: Pick<Notice, 'id' | 'receivedAt'>
   /** The provider call that it is the answer to. */
   call?: CallRecord
 }
@@ -69,9 +71,18 @@ export function settleLocked(settling: Settling, attempt: Attempt, signal: Signa
   const newReceipts = found.filter(isNew)
   const outcome: Outcome =
     contradiction && newReceipts.length === 0 ? { kind: 'unknown', because: contradiction } : plausible
-  const { noticeReceipts, noticeSays, ...rest } = signal
-  const said = noticeSays && isNewStatement(attempt, signal, newReceipts, recorded) ? { noticeSays } : {}
-  const report = { ...rest, ...said, outcome, attemptId: attempt.id, contradiction, now: deps.clock.now() }
+  const { noticeReceipts = [], noticeSays, ...rest } = signal
+  const now = deps.clock.now()
+  const unrecorded = newReceiptsOf(attempt, noticeReceipts, recorded).filter(
+    ({ transactionId }) => !newReceipts.some((each) => each.transactionId === transactionId),
+  )
+  const isUnconfirmed = !contradiction && namesMoney(signal, unrecorded)
+  const isOverdue = isUnconfirmed && isOld(signal.notice, now)
+  // A notice may call a part of the money "paid". When all its receipts are on record, it says nothing new.
+  const isNewStatement = noticeSays !== 'paid' || noticeReceipts.length === 0 || unrecorded.length > 0
+  const said = noticeSays && isNewStatement ? { noticeSays } : {}
+  const why = isOverdue ? unconfirmed(unrecorded) : contradiction
+  const report = { ...rest, ...said, outcome, attemptId: attempt.id, contradiction: why, now }
   const canBePaid = before.payment.status !== 'successful' && (attempt.channel !== 'card' || outcome.kind === 'paid')
   const [needed, surplus] = canBePaid ? splitSurplus(current, newReceipts) : [newReceipts, []]
   const cause = causeOf(signal)
@@ -83,7 +94,7 @@ export function settleLocked(settling: Settling, attempt: Attempt, signal: Signa
   const changes = second === first ? first.decision.changes : [...first.decision.changes, ...second.decision.changes]
   const decision = { ...second.decision, changes }
   saveCard(settling, attempt, outcome, newReceipts)
-  writeSignal(tx, current, signal, decision)
+  writeSignal(tx, current, signal, { decision, isEnd: !isUnconfirmed || isOverdue })
   tx.afterCommit(() => logForOperator(deps, attempt, decision))
   return decision
 }
@@ -120,13 +131,37 @@ function saveCard({ tx, deps, before }: Settling, attempt: Attempt, outcome: Out
 }
 
 /** The provider call that led to the decision, and the notice, which is processed with it. */
-function writeSignal(tx: Writes, before: Attempt, { call, noticeId }: Signal, { state }: Decision): void {
+function writeSignal(
+  tx: Writes,
+  before: Attempt,
+  { call, notice }: Signal,
+  { decision: { state }, isEnd }: { decision: Decision; isEnd: boolean },
+): void {
   if (call) tx.write(callRecorded(call))
-  if (noticeId === undefined) return
+  if (notice === undefined || !isEnd) return
   const after = attemptIn(state, before.id)
-  const notice = { place: before.place, id: noticeId }
-  tx.write(noticeEnded(notice, { attemptId: before.id, ...noticeResult(before, after) }))
-  if (isErased(state.payment.user)) tx.write(bodyOfErasedDropped(notice, before.id))
+  const key = { place: before.place, id: notice.id }
+  tx.write(noticeEnded(key, { attemptId: before.id, ...noticeResult(before, after) }))
+  if (isErased(state.payment.user)) tx.write(bodyOfErasedDropped(key, before.id))
+}
+
+const NOTICE_KEPT_MS = 7 * 86_400_000
+
+const isOld = (notice: Signal['notice'], now: Date) =>
+  notice !== undefined && now.getTime() - notice.receivedAt.getTime() >= NOTICE_KEPT_MS
+
+/**
+ * A signed notice that names money waits until the money is on record, and is processed again: when the provider did not
+ * answer, or its answer does not have the money yet. `unrecorded`: the money that it names and that is not on record.
+ */
+function namesMoney({ noticeSays, noticeReceipts = [], outcome }: Signal, unrecorded: Receipt[]): boolean {
+  if (noticeSays === 'failed') return false
+  return noticeReceipts.length > 0 ? unrecorded.length > 0 : noticeSays === 'paid' && outcome.kind === 'unknown'
+}
+
+function unconfirmed(unrecorded: Receipt[]): string {
+  const amounts = unrecorded.map(({ amount }) => formatMoney(amount)).join(', ') || 'a payment'
+  return `unanswered: a signed notice named ${amounts}, and the provider has not confirmed it for seven days. Compare with its dashboard.`
 }
 
 /** Only with new money: a repeated check must not restore a card that was deleted since. */
@@ -175,20 +210,11 @@ function plausibleOutcome({ noticeSays, outcome }: Signal): Outcome {
   return total > MAX_PLAUSIBLE_AMOUNT ? { kind: 'unknown', because: 'the amounts are implausible' } : outcome
 }
 
-/** A notice may call a part of the money "paid". When all its receipts are on record, it says nothing new. */
-function isNewStatement(attempt: Attempt, signal: Signal, newReceipts: Receipt[], recorded: RecordedMoney): boolean {
-  const { noticeSays, noticeReceipts = [] } = signal
-  if (noticeSays !== 'paid' || noticeReceipts.length === 0) return true
-  const recordedNow = new Set(newReceipts.map(({ transactionId }) => transactionId))
-  const unrecorded = newReceiptsOf(attempt, noticeReceipts, recorded)
-  return unrecorded.some(({ transactionId }) => !recordedNow.has(transactionId))
-}
-
 function causeOf({ source, noticeSays, outcome }: Signal): string {
   return `${source}${noticeSays ? ` (${noticeSays})` : ''}: ${outcome.kind}`
 }
 
-type Why = Pick<Signal, 'source' | 'noticeSays' | 'noticeReceipts' | 'noticeId'>
+type Why = Pick<Signal, 'source' | 'noticeSays' | 'noticeReceipts' | 'notice'>
 
 /** Asks the provider for the outcome and applies it. */
 export async function checkAttempt(deps: PaymentDeps, attempt: Attempt, why: Why): Promise<PaymentState> {

@@ -12,6 +12,7 @@ export interface Notice {
   provider: string
   /** The keys that signed it. */
   keysVersion: number
+  receivedAt: Date
   /** The content as the adapter parsed it after the signature check. */
   reading: Exclude<NoticeReading, { kind: 'forged' | 'hint' }>
 }

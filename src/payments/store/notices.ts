@@ -10,7 +10,7 @@ import { dueTimes, type Postponed } from '../../outbound/call-limits.ts'
 import type { Notice, NoticeState } from '../state/notice.ts'
 import { PSEUDONYM } from '../state/personal-data.ts'
 
-const COLUMNS = new Fixed('n.place, n.id, n.merchant_id, n.mode, n.provider, n.account, n.reading')
+const COLUMNS = new Fixed('n.place, n.id, n.merchant_id, n.mode, n.provider, n.account, n.reading, n.received_at')
 
 interface NoticeRow {
   place: number
@@ -20,6 +20,7 @@ interface NoticeRow {
   provider: string
   account: number
   reading: Notice['reading']
+  received_at: Date
 }
 
 function noticeOf(row: NoticeRow): Notice {
@@ -31,6 +32,7 @@ function noticeOf(row: NoticeRow): Notice {
     provider: row.provider,
     keysVersion: row.account,
     reading: withTimes(row.reading),
+    receivedAt: row.received_at,
   }
 }
 
@@ -61,14 +63,15 @@ export async function insertNotice(
   const { reference, says } = reading.kind === 'notice' ? reading : { reference: null, says: reading.kind }
   const digest = createHash('sha256').update(body).digest()
   const sealed = secrets.seal(body.toString('latin1'), noticeContext(digest))
-  const row = await db.row<{ id: number; times: number }>(sql`
+  const row = await db.row<{ id: number; times: number; receivedAt: Date }>(sql`
     insert into notices as n (place, merchant_id, mode, provider, account, digest, body, reading, reference, says, due_at)
     values (${scope.place}, ${uuidOf(scope.merchantId)}, ${scope.mode}, ${provider}, ${keysVersion}, ${digest}, ${sealed},
             ${JSON.stringify(reading)}, ${reference}, ${says}, ${now}::timestamptz + interval '10 seconds')
     on conflict (place, merchant_id, mode, provider, digest) do update set times = n.times + 1
-    returning id, times`)
+    returning id, times, received_at as "receivedAt"`)
   if (!row) throw new Error('an insert or update of a notice returned no row')
-  return { notice: { ...scope, id: row.id, provider, keysVersion, reading }, isNew: row.times === 1 }
+  const { id, times, receivedAt } = row
+  return { notice: { ...scope, id, provider, keysVersion, reading, receivedAt }, isNew: times === 1 }
 }
 
 /** Found without a lock, as in claimDueChecks. `due_at` is also the lease, which lasts longer after each try. */
