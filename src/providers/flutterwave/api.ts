@@ -72,8 +72,7 @@ export async function checkOrder(api: Api, order: OrderHandle): Promise<Outcome>
     // the order.
     return providerReference === reference ? { kind: 'missing' } : { kind: 'pending', receipts: [] }
   }
-  const returned = await reversedOf(api, tries.filter(isPaid))
-  return 'kind' in returned ? returned : outcomeOf(tries, order, returned)
+  return outcomeOf(tries, order, await reversedOf(api, tries.filter(isPaid)))
 }
 
 /** Every transaction of an order, each success verified by its own id; none when they know of none. */
@@ -103,13 +102,14 @@ export async function findTries(api: Api, reference: string): Promise<Transactio
 
 /**
  * What went back of each, pending refunds included: their money has left the merchant's balance. A refunded transaction
- * is still `successful`, so the list of refunds is asked. A key that may not read that list stops no payment.
+ * is still `successful`, so the list of refunds is asked. A list that fails stops no payment: what went back is booked
+ * when it is listed.
  */
-async function reversedOf(api: Api, paid: Transaction[]): Promise<Map<string, number> | Unknown> {
+async function reversedOf(api: Api, paid: Transaction[]): Promise<Map<string, number>> {
   const returned = new Map<string, number>()
   for (const transaction of paid) {
     const refunds = optional(await refundsOf(api, transaction))
-    if ('kind' in refunds) return refunds
+    if ('kind' in refunds) continue
     const made = refunds.filter((refund) => refundStatusOf(refund) !== 'failed')
     returned.set(
       transaction.id,

@@ -193,8 +193,7 @@ async function check(
   const isWithCustomer = channel !== 'card' || providerReference !== reference || said.body.startedAs === AS_A_PAGE
   const outcome = outcomeOf(said.body, { channel, otherwiseAt: startedAt, isWithCustomer })
   if ((outcome.kind !== 'paid' && outcome.kind !== 'pending') || said.body.status === 'REVERSED') return outcome
-  const receipts = await withRefunds(session, outcome.receipts, startedAt)
-  return Array.isArray(receipts) ? { ...outcome, receipts } : receipts
+  return { ...outcome, receipts: await withRefunds(session, outcome.receipts, startedAt) }
 }
 
 /**

@@ -73,14 +73,14 @@ async function nameOf(session: Session, { reference }: OrderHandle): Promise<str
 
 /**
  * The receipts of one transaction, each with what was refunded of it, pending refunds included: a payment that we see
- * for the first time then is no success. The answer about a transaction does not mention refunds. An account without
- * the refund API has made none that we could know of.
+ * for the first time then is no success. The answer about a transaction does not mention refunds. A list that fails
+ * stops no payment: what went back is booked when it is listed.
  */
-export async function withRefunds(session: Session, receipts: Receipt[], since: Date): Promise<Receipt[] | Unknown> {
+export async function withRefunds(session: Session, receipts: Receipt[], since: Date): Promise<Receipt[]> {
   const [first] = receipts
   if (!first) return receipts
   const refunds = await refundsSince(session, since)
-  if (!Array.isArray(refunds)) return refunds.kind === 'refused' ? receipts : refunds
+  if (!Array.isArray(refunds)) return receipts
   return spreadReversed(
     receipts,
     sumOf(refunds, transactionOf(first.transactionId), ({ refundStatus }) => refundStatus !== 'FAILED'),
