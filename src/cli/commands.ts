@@ -13,6 +13,7 @@ import { merchantBrand } from './commands/merchant-brand.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { openapi } from './commands/openapi.ts'
 import { paymentResync, paymentShow, paymentTimeline } from './commands/payment.ts'
+import { paymentEndAttempt } from './commands/payment-end-attempt.ts'
 import { serve } from './commands/serve.ts'
 import { unmatchedList, unmatchedMatch } from './commands/unmatched.ts'
 import { webhooksListen } from './commands/webhooks-listen.ts'
@@ -43,6 +44,7 @@ export const COMMANDS: Command[] = [
   paymentShow,
   paymentTimeline,
   paymentResync,
+  paymentEndAttempt,
   unmatchedList,
   unmatchedMatch,
   webhooksListen,

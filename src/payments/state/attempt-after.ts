@@ -1,6 +1,6 @@
 import { failureOf } from '../../providers/failure.ts'
 import type { Outcome } from '../../providers/provider.ts'
-import { type Attempt, isOpen, isUnstarted } from './attempt.ts'
+import { type Attempt, ENDED_BY_PERSON, isOpen, isUnstarted } from './attempt.ts'
 import { restartSchedule, UNSTARTED_UNTIL } from './check-schedule.ts'
 import type { OutcomeReport } from './outcome-report.ts'
 import { type PaymentState, waitingStatus } from './payment-state.ts'
@@ -17,6 +17,7 @@ export function attemptAfter(
   if (whenAsked && (whenAsked.status !== status || whenAsked.since.getTime() !== checks.since.getTime())) return attempt
   // Its money is on record, reversed or waiting for a person. A late answer of the provider must not reopen it.
   if (attempt.failure?.code === 'amount_mismatch' || isReversedAttempt(attempt)) return attempt
+  if (attempt.failure?.providerCode === ENDED_BY_PERSON) return attempt
   if (noticeSays === 'paid') return toProcessing(attempt, now)
   const seen = { ...attempt, checks: { ...checks, missingInARow: 0 } }
   switch (outcome.kind) {

@@ -125,6 +125,9 @@ export function isUnasked({ status, instructions, noticeSaidPaid }: Attempt): bo
   return instructions?.kind === 'confirm' && status !== 'processing' && !noticeSaidPaid
 }
 
+/** The code of the failure of an attempt that a person ended. Only money changes it. */
+export const ENDED_BY_PERSON = 'ended_by_person'
+
 export const MAX_ATTEMPTS = 20
 /**
  * A page that was opened by client-id and reference alone starts an attempt only while the payment has had fewer than

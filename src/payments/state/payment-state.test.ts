@@ -25,7 +25,15 @@ import { Problem } from '../../kernel/problem.ts'
 import type { Outcome, Receipt } from '../../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
 import type { OutcomeReport } from './outcome-report.ts'
-import { addAttempt, cancel, type Decision, expire, type PaymentState, storeInstructions } from './payment-state.ts'
+import {
+  addAttempt,
+  cancel,
+  type Decision,
+  endAttempt,
+  expire,
+  type PaymentState,
+  storeInstructions,
+} from './payment-state.ts'
 import { contradictsNotice, settle } from './settle.ts'
 
 const refusal = (work: () => unknown) => {
@@ -398,3 +406,19 @@ function check(before: PaymentState, { state, changes }: Decision, seen: Map<str
     assert.equal(payment.amountPaid, before.payment.amountPaid, 'what comes after is surplus')
   }
 }
+
+test('a person can end an attempt in progress; only money changes it after that', () => {
+  const { state, attempt } = waiting()
+  const unknown = settleWith(state, attempt, UNKNOWN).state
+  const ended = endAttempt(unknown, attempt.id, after(86_400))
+  assert.deepEqual([first(ended).status, types(ended)], ['failed', ['attempt.failed']])
+  assert.equal(
+    refusal(() => endAttempt(ended.state, attempt.id, after(86_401))),
+    'conflict',
+  )
+  assert.ok(first(ended).checks.nextAt, 'it is still asked about')
+  const again = settleWith(ended.state, attempt, { kind: 'processing' }, { source: 'check', now: after(90_000) })
+  assert.equal(first(again).status, 'failed', 'it does not block the customer again')
+  const late = settleWith(ended.state, attempt, paid(receipt(PRICE)), { now: after(172_800) })
+  assert.deepEqual([late.state.payment.status, first(late).failure], ['successful', null])
+})

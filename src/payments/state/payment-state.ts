@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import type { EventType } from '../../events/event.ts'
 import type { AttemptId, SavedCardId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
-import { type Attempt, type Instructions, MAX_ATTEMPTS } from './attempt.ts'
+import { failureOf } from '../../providers/failure.ts'
+import { type Attempt, ENDED_BY_PERSON, type Instructions, MAX_ATTEMPTS } from './attempt.ts'
 import { type Case, caseChanges, isReviewOfAttempt, withoutCases } from './case.ts'
 import { restartSchedule, withNextCheck } from './check-schedule.ts'
 import { withHeldMoney } from './held-money.ts'
@@ -31,6 +32,7 @@ import type { EarlyReversal } from './reversed-money.ts'
  *               pending, processing   failed      settle: declined, reversed, wrong amount, or order missing
  *               abandoned             failed      settle: its money was given back, or was of a wrong amount
  *               failed                failed      settle: the provider declined another try
+ *               processing            failed      endAttempt: a person gives up an unknown outcome
  *               any but successful    successful  settle: paid in full, and the payment is not successful yet
  *               any but successful    surplus     settle: paid after the payment was successful; it is refunded
  *   A processing attempt is never abandoned or cancelled: its outcome is unknown until the provider gives it.
@@ -154,6 +156,19 @@ export function markReviewed(state: PaymentState, by: { by: string; note: string
   if (!state.cases.some(isReviewOfAttempt))
     throw new Problem('conflict', 'This payment needs no review. Another member may have reviewed it.')
   return decide({ ...state, cases: withoutCases(state.cases, isReviewOfAttempt, { ...by, now }) }, [], now)
+}
+
+/**
+ * A person gives up an attempt whose outcome the provider does not tell: the payment can be paid again. Money that
+ * still arrives counts as that of any failed attempt.
+ */
+export function endAttempt(state: PaymentState, attemptId: AttemptId, now: Date): Decision {
+  const before = attemptIn(state, attemptId)
+  if (before.status !== 'processing')
+    throw new Problem('conflict', `Attempt ${before.reference} is ${before.status}. Only one in progress can be ended.`)
+  const failure = failureOf('other', ENDED_BY_PERSON)
+  const after: Attempt = { ...before, status: 'failed', failure, failedTryId: null, resolvedAt: now }
+  return decide(replaceAttempt(state, withNextCheck(after, before, now)), statusChange(before, after), now)
 }
 
 export type IssuedInstructions = Pick<Attempt, 'instructions' | 'instructionsExpireAt' | 'providerReference'>
