@@ -66,10 +66,8 @@ const OPEN_PAYMENTS = `
    cross join lateral (select from deliveries d where d.place = $1 and d.event_id = e.id and d.state = 'waiting' limit 1) waiting
    where e.place = $1 and e.payment_id = any((select ids from locked)::uuid[])
   union all
-  -- Payments of a link count for its limit.
-  select p.id from payments p left join links l on l.place = $1 and l.id = p.link_id
-   where p.place = $1 and p.id = any((select ids from locked)::uuid[])
-     and (p.status = 'pending' or ${IS_LATE_AND_OPEN.text} or l.active and l.max_payments is not null)`
+  select p.id from payments p
+   where p.place = $1 and p.id = any((select ids from locked)::uuid[]) and (p.status = 'pending' or ${IS_LATE_AND_OPEN.text})`
 
 const DELETE_CLOSED_PAYMENTS = `
   with found as materialized (
@@ -111,6 +109,13 @@ const DELETE_CLOSED_PAYMENTS = `
     delete from deliveries where place = $1 and event_id = any((select events from parts)::uuid[])
   ), deleted_events as (
     delete from events where place = $1 and id = any((select events from parts)::uuid[])
+  ), counted_links as (
+    -- Payments of a link count for its limit.
+    update links l set deleted_payments = l.deleted_payments + paid.payments
+      from (select p.link_id, count(*) as payments from payments p
+             where p.place = $1 and p.id = any((select ids from closed)::uuid[]) and p.link_id is not null and p.status = 'successful'
+             group by p.link_id) paid
+     where l.place = $1 and l.id = paid.link_id
   ), deleted as (
     delete from payments where place = $1 and id = any((select ids from closed)::uuid[]) returning created_at as at
   )

@@ -13,7 +13,7 @@ const COLUMNS =
   l.currency, l.country, l.customer_bears_charge, l.collect_name, l.collect_phone_number, l.custom_field, l.max_payments, l.active,
   l.redirect_url, l.metadata, l.created_at, l.expires_at,
   ceil(extract(epoch from l.expires_at - now()))::double precision as seconds_left,
-  (select count(*)::integer from (
+  l.deleted_payments + (select count(*)::integer from (
      select from payments p where p.place = $1 and p.link_id = l.id and p.link_id is not null and p.status = 'successful'
       limit ${MAX_COUNTED}) paid) as times_paid`)
 
