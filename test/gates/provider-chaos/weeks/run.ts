@@ -4,7 +4,7 @@ import { migrate } from '../../../../src/database/migrate.ts'
 import { gateway } from '../../../../src/providers/gateway/adapter.ts'
 import type { Provider } from '../../../../src/providers/provider.ts'
 import { findFake } from '../../../fakes/index.ts'
-import { type Shop as Merchant, openPaying } from '../../../support/paying.ts'
+import { type Shop as Merchant, openPaying, type PayingService } from '../../../support/paying.ts'
 import { manilla } from '../../manilla.ts'
 import { randomOf } from '../../random.ts'
 import { withServer } from '../../server.ts'
@@ -68,42 +68,44 @@ async function open(options: WeeksOptions, { clock, database, databaseUrl }: Gro
   const played = await play(options.provider, { after: (end) => void ends.push(end) }, database, masterKey)
   const service = await openPaying({ database, url: undefined }, { providers: [played.provider], masterKey })
   try {
-    const merchant = await service.addShop('Adaeze Kitchen', { bare: played.mustBeSetUp })
-    const reach = { pick: () => service.baseUrl, isOurs: (link: string) => link.startsWith(service.baseUrl) }
-    const shop = new Shop(reach, randomOf(options.seed, 1), merchant)
-    const fake = played.of(merchant)
-    const setUp = (settings: Record<string, string>) => shop.setUp({ ...fake, settings })
-    if (played.mustBeSetUp) await setUp(fake.settings)
-    const now = () => clock.elapsedMs
-    const url = service.parts.links.notices({ ...merchant, mode: 'sandbox' }, options.provider)
-    const stage: Stage = {
-      ...{ shop, fake, now, agenda: new Agenda(), deeds: new Map() },
-      weather: new Weather(options.seed, fake, now),
-      post: new Post(randomOf(options.seed, 2), fake, url, now),
-    }
-    plan(stage, played.features, {
-      payments: options.payments,
-      random: (number) => randomOf(options.seed, 100 + number),
-    })
-    planOtherShop(stage, options.payments, randomOf(options.seed, 3))
-    if (fake.renewsKeys) stage.agenda.at(REFUSED[1], () => setUp(stage.weather.renewedKeys()))
+    const stage = await stageOf(options, { clock, service, played })
     const startedAt = process.hrtime.bigint()
     const steps = await liveThrough(options.days * DAY, stage, clock, () => runDueJobs(service.parts))
+    const findings = await audit({ DATABASE_URL: databaseUrl, SECRET_KEY: masterKey.toString('base64') })
     return {
       ...{ ...options, steps, faults: stage.weather.counts, notices: stage.post.counts },
       calls: stage.weather.calls,
       tookSeconds: Number((process.hrtime.bigint() - startedAt) / 1_000_000_000n),
-      books: await compareWeeks(
-        database,
-        stage,
-        await audit({ DATABASE_URL: databaseUrl, SECRET_KEY: masterKey.toString('base64') }),
-      ),
+      books: await compareWeeks(database, stage, findings),
     }
   } finally {
     service.app.server.closeAllConnections()
     await service.stop()
     for (const end of ends) await end()
   }
+}
+
+async function stageOf(
+  { provider, payments, seed }: WeeksOptions,
+  { clock, service, played }: { clock: SimulatedClock; service: PayingService; played: Played },
+): Promise<Stage> {
+  const merchant = await service.addShop('Adaeze Kitchen', { bare: played.mustBeSetUp })
+  const reach = { pick: () => service.baseUrl, isOurs: (link: string) => link.startsWith(service.baseUrl) }
+  const shop = new Shop(reach, randomOf(seed, 1), merchant)
+  const fake = played.of(merchant)
+  const setUp = (settings: Record<string, string>) => shop.setUp({ ...fake, settings })
+  if (played.mustBeSetUp) await setUp(fake.settings)
+  const now = () => clock.elapsedMs
+  const url = service.parts.links.notices({ ...merchant, mode: 'sandbox' }, provider)
+  const stage: Stage = {
+    ...{ shop, fake, now, agenda: new Agenda(), deeds: new Map() },
+    weather: new Weather(seed, fake, now),
+    post: new Post(randomOf(seed, 2), fake, url, now),
+  }
+  plan(stage, played.features, { payments, random: (number) => randomOf(seed, 100 + number) })
+  planOtherShop(stage, payments, randomOf(seed, 3))
+  if (fake.renewsKeys) stage.agenda.at(REFUSED[1], () => setUp(stage.weather.renewedKeys()))
+  return stage
 }
 
 async function audit(env: Record<string, string>): Promise<AuditFinding[]> {
