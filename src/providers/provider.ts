@@ -3,9 +3,19 @@ import type { Mode } from '../kernel/mode.ts'
 import type { Currency, Money } from '../kernel/money.ts'
 import type { Owner } from '../kernel/scope.ts'
 import type { ProviderHttp, Unknown } from '../outbound/provider-http.ts'
+import type { AccountLists } from './account-lists.ts'
 import type { Capabilities, Setting } from './capabilities.ts'
 
 export type { ProviderAnswer, ProviderCall, ProviderHttp, Unknown } from '../outbound/provider-http.ts'
+export type {
+  AccountLists,
+  ListAnswer,
+  ListedTransaction,
+  ListReader,
+  OfAccount,
+  OfOrder,
+  TimeRange,
+} from './account-lists.ts'
 
 /**
  * The port: the interface of every payment provider. It knows channels, not brands.
@@ -80,30 +90,6 @@ export interface ProviderClient {
   lists?: AccountLists
 }
 
-export interface AccountLists {
-  transactions?(range: TimeRange, cursor: string | null): Promise<ListAnswer<ListedTransaction>>
-  refunds?(range: TimeRange, cursor: string | null): Promise<ListAnswer<ListedRefund & OfOrder>>
-  disputes?(range: TimeRange, cursor: string | null): Promise<ListAnswer<ListedDispute & OfOrder>>
-}
-
-export interface TimeRange {
-  from: Date
-  to: Date
-}
-
-export type ListAnswer<Entry> =
-  | { kind: 'page'; entries: Entry[]; nextCursor: string | null }
-  /** The provider has no such list for this kind of account, and why. */
-  | { kind: 'unsupported'; because: string }
-  | Unknown
-
-/** The order that a listed refund or dispute is about. A provider names at least one of the two. */
-export interface OfOrder {
-  transactionId: string | null
-  /** Our reference of the order, or the provider's own. */
-  orderReference: string | null
-}
-
 export type ReversalsAnswer =
   | { kind: 'reversals'; refunds: ListedRefund[]; disputes: ListedDispute[] }
   /** The provider does not know this order. */
@@ -131,12 +117,6 @@ export interface ListedDispute {
   /** When the merchant has to have answered it. */
   respondBy: Date | null
   openedAt: Date
-}
-
-/** A successful transaction as the provider lists it. */
-export interface ListedTransaction extends Receipt {
-  /** Our reference of the order, or the provider's own; null when it names neither. */
-  reference: string | null
 }
 
 export type KeysVerdict = { kind: 'good' } | { kind: 'bad'; because: string } | Unknown

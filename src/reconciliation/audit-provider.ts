@@ -1,4 +1,8 @@
+import type { AttemptId } from '../kernel/ids.ts'
 import { formatMoney } from '../kernel/money.ts'
+import { handleOf } from '../payments/state/attempt.ts'
+import { totalsOf } from '../payments/state/reversed-money.ts'
+import { findAttempt } from '../payments/store/attempts.ts'
 import { type AuditScope, pageOfReceipts } from '../payments/store/provider-audit.ts'
 import type { Providers } from '../providers/provider.ts'
 import { type CompareDeps, compareEntries, type Listing } from './compare-entries.ts'
@@ -28,8 +32,12 @@ export interface Difference {
   finding: string
 }
 
-/** A provider's calls may report times of one transaction that differ by hours, so the list is read with a margin. */
-const MARGIN_MS = 24 * 3_600_000
+/**
+ * A provider's calls may report times of one transaction that differ by hours, so the list is read with a margin. It
+ * goes by the time when a transaction was made, which may be days before the payment.
+ */
+const DAY_MS = 24 * 3_600_000
+const BEFORE_MS = 4 * DAY_MS
 const MAX_PAGES = 10_000
 
 /** Compares all lists of a range with our records, as reconciliation does, and changes nothing. */
@@ -59,14 +67,18 @@ async function compareAll(
   const { kind } = listing
   const isInRange = (at?: Date) => !at || (at >= range.from && at < range.to)
   const compared = await compareEntries(deps, scope, listing)
-  for (const { id, reference, verdict, transaction } of compared) {
+  for (const { id, reference, verdict, attemptId, transaction } of compared) {
     if (!isInRange(transaction?.listed.at)) continue
-    if (verdict.kind === 'equal') audit.agreed++
+    const finding =
+      verdict.kind === 'unclear' && attemptId && kind !== 'disputes'
+        ? await askWhatWentBack(deps, attemptId)
+        : 'finding' in verdict && verdict.finding
+    if (finding) audit.differences.push({ kind, id, reference, finding })
     else if (verdict.kind === 'foreign') audit.foreign++
-    else audit.differences.push({ kind, id, reference, finding: verdict.finding })
+    else audit.agreed++
   }
   if (kind !== 'transactions' || !isWhole) return
-  const seen = new Set(compared.flatMap(({ transaction }) => transaction?.ours?.receiptId ?? []))
+  const seen = new Set(compared.flatMap(({ receiptIds }) => receiptIds))
   for (let after = 0; ; ) {
     const page = await pageOfReceipts(deps.database, scope, { ...range, after })
     for (const { receiptId, transactionId: id, orderReference: reference, amount } of page)
@@ -80,6 +92,19 @@ async function compareAll(
   }
 }
 
+/** Where the list does not say how much went back, the check of the order does. Null when our records agree. */
+async function askWhatWentBack({ database, providers }: CompareDeps, id: AttemptId): Promise<string | null> {
+  const attempt = await findAttempt(database, id)
+  if (!attempt) return null
+  const client = await providers.connect(attempt, attempt.provider, { keysVersion: attempt.keysVersion })
+  const outcome = await client.check(handleOf(attempt))
+  if (outcome.kind === 'unknown') return `the provider did not say how much went back: ${outcome.because}`
+  const { returned } = totalsOf('receipts' in outcome ? outcome.receipts : [])
+  const { amountReturned, currency } = attempt
+  if (returned <= amountReturned) return null
+  return `the provider gave back ${formatMoney({ amount: returned, currency })}, our records have ${formatMoney({ amount: amountReturned, currency })}`
+}
+
 interface Read {
   listing?: Listing
   unsupported?: string
@@ -88,7 +113,7 @@ interface Read {
 
 /** A whole list over all versions of the keys. Each entry occurs once: new keys may be of the same account. */
 async function readAll(providers: Providers, scope: AuditScope, kind: ListKind, { from, to }: Range): Promise<Read> {
-  const range = { from: new Date(from.getTime() - MARGIN_MS), to: new Date(to.getTime() + MARGIN_MS) }
+  const range = { from: new Date(from.getTime() - BEFORE_MS), to: new Date(to.getTime() + DAY_MS) }
   const found = new Map<string, Listing['entries'][number]>()
   const read = (incomplete: string | null): Read => ({
     listing: { kind, entries: [...found.values()] } as Listing, // entries of this kind

@@ -35,9 +35,10 @@ export async function bookDifferences(
   { listing, compared, onAsk }: { listing: Listing; compared: Compared[]; onAsk: OnAsk },
 ): Promise<Booked> {
   const done: Booked = { asked: 0, booked: 0, unanswered: 0 }
-  const differing = compared.filter(({ verdict }) => verdict.kind === 'differs')
-  for (const { transaction } of differing.filter(({ attemptId }) => attemptId === null)) {
-    if (transaction) await bookUnmatched(deps, scope, transaction)
+  const differing = compared.filter(({ verdict }) => verdict.kind === 'differs' || verdict.kind === 'unclear')
+  for (const { transaction, verdict } of differing.filter(({ attemptId }) => attemptId === null)) {
+    if (!transaction || verdict.kind !== 'differs') continue
+    await bookUnmatched(deps, scope, transaction)
     done.booked++
   }
   for (const [attemptId, ofAttempt] of Map.groupBy(differing, (each) => each.attemptId)) {
@@ -71,16 +72,12 @@ async function askUntilEqual(
     )
     const again = await compareEntries(deps, scope, only(listing, own))
     left = again.filter(({ id, verdict }) => ids.has(id) && verdict.kind === 'differs')
-    if (answer.isOpen) left = left.filter(isOtherMoney)
+    if (answer.isOpen) left = left.filter(({ isOfTaken }) => isOfTaken)
     if (left.length === 0) return []
     if (answer.changes === 0) return left
   }
   return left
 }
-
-/** Money that is not on record, or with another amount. */
-const isOtherMoney = ({ transaction: at }: Compared) =>
-  at !== undefined && (!at.ours || at.ours.amount !== at.listed.amount.amount)
 
 function only(listing: Listing, ids: Set<string>): Listing {
   switch (listing.kind) {
@@ -116,7 +113,7 @@ async function review(deps: PaymentDeps, attempt: Attempt, listing: Listing, eac
   const { id, verdict } = each
   const what = { transactions: 'transaction', refunds: 'refund', disputes: 'dispute' }[listing.kind]
   const asked = 'It was asked for this order by itself, too. Compare with its dashboard.'
-  const reason = isOtherMoney(each) ? 'contradiction' : 'refund_mismatch'
+  const reason = each.isOfTaken ? 'contradiction' : 'refund_mismatch'
   await reviewAttempt(deps, attempt, `${reason}: ${verdict.finding} (${what} ${id}). ${asked}`)
 }
 

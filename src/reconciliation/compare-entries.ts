@@ -7,13 +7,23 @@ import {
   findOrders,
   findRecorded,
   isOrderOfAnother,
+  moneyOfAttempts,
   type RecordedTransaction,
 } from '../payments/store/provider-audit.ts'
 import { findListedRefunds } from '../payments/store/refunds.ts'
-import type { ListedDispute, ListedRefund, ListedTransaction, OfOrder } from '../providers/provider.ts'
+import { checkOrder } from '../providers/check-order.ts'
+import type {
+  ListedDispute,
+  ListedRefund,
+  ListedTransaction,
+  OfAccount,
+  OfOrder,
+  Providers,
+} from '../providers/provider.ts'
 import {
   type Belongs,
   compareDispute,
+  compareOrder,
   compareRefund,
   compareTransaction,
   isSame,
@@ -26,8 +36,8 @@ import { shareOf } from './unmatched-money.ts'
 /** Entries of one list, with the version of the keys that they are listed for. */
 export type Listing =
   | { kind: 'transactions'; entries: Listed[] }
-  | { kind: 'refunds'; entries: (ListedRefund & OfOrder)[] }
-  | { kind: 'disputes'; entries: (ListedDispute & OfOrder)[] }
+  | { kind: 'refunds'; entries: OfAccount<ListedRefund>[] }
+  | { kind: 'disputes'; entries: OfAccount<ListedDispute>[] }
 
 export type Listed = ListedTransaction & { keysVersion: number }
 
@@ -39,6 +49,10 @@ export interface Compared {
   verdict: Verdict
   /** The attempt that it belongs to; null for unmatched money and for what is not ours. */
   attemptId: AttemptId | null
+  /** Receipts on record that the entry stands for. */
+  receiptIds: number[]
+  /** It is about money that is not on record, or with another amount: not about what went back of it. */
+  isOfTaken?: boolean
   /** Of a transaction. `returned`: the part of this unmatched money that went back. */
   transaction?: { listed: Listed; ours: RecordedTransaction | undefined; ofOrder: Listed[]; returned: number }
 }
@@ -46,6 +60,7 @@ export interface Compared {
 export interface CompareDeps {
   database: Queries
   clock: { now(): Date }
+  providers: Pick<Providers, 'connect'>
 }
 
 const CHUNK = 500
@@ -62,35 +77,126 @@ export async function compareEntries(deps: CompareDeps, scope: AuditScope, listi
 }
 
 async function compareTransactions(deps: CompareDeps, scope: AuditScope, entries: Listed[]): Promise<Compared[]> {
-  const { database } = deps
-  const page: { theirs: Listed; ours: RecordedTransaction | undefined }[] = []
-  for (const chunk of chunks(entries)) {
-    const recorded = await findRecorded(
-      database,
-      scope,
-      chunk.map(({ transactionId }) => transactionId),
-    )
-    page.push(...chunk.map((theirs) => ({ theirs, ours: recorded.find((each) => isSame(each, theirs)) })))
-  }
-  const unknown = page.filter(({ ours }) => !ours).flatMap(({ theirs }) => theirs.reference ?? [])
-  const orders = await ordersOf(database, scope, unknown)
-  const ofOrders = Map.groupBy(entries, ({ returnedIsOfOrder, reference }) => (returnedIsOfOrder ? reference : null))
+  const exact = await compareExact(
+    deps,
+    scope,
+    entries.filter(({ isOfOrder }) => !isOfOrder),
+  )
+  const orders = await compareOrders(
+    deps,
+    scope,
+    entries.filter(({ isOfOrder }) => isOfOrder),
+  )
+  return [...exact, ...orders]
+}
+
+interface Pair {
+  theirs: Listed
+  ours: RecordedTransaction | undefined
+  attemptId: AttemptId | null
+  belongs: Belongs
+}
+
+async function compareExact(deps: CompareDeps, scope: AuditScope, entries: Listed[]): Promise<Compared[]> {
+  const page = await withSums(deps, scope, await pairsOf(deps, scope, entries))
+  const ofOrders = Map.groupBy(page, ({ theirs }) => (theirs.returnedIsOfOrder ? theirs.reference : null))
   const compared: Compared[] = []
-  for (const { theirs, ours } of page) {
+  for (const { theirs, ours, attemptId, belongs } of page) {
     const { reference } = theirs
-    const attemptId = ours ? ours.attemptId : (orders.get(reference ?? '') ?? null)
-    const belongs = ours || attemptId ? 'ours' : await belongingOf(deps, scope, reference)
-    const ofOrder = reference === null ? [] : (ofOrders.get(reference) ?? [])
+    const ofOrder = reference === null ? [] : (ofOrders.get(reference) ?? []).map((each) => each.theirs)
     const sum = ours ? returnedOfAttempt(ours, page) : { returned: 0, isWhole: true }
     const isShare = ours?.attemptId === null && ofOrder.length > 0
-    const returned = isShare ? await shareOf(database, scope, theirs, ofOrder) : sum.returned
+    const returned = isShare ? await shareOf(deps.database, scope, theirs, ofOrder) : sum.returned
     compared.push({
       ...{ id: theirs.transactionId, reference: ours?.orderReference ?? reference, attemptId },
       verdict: compareTransaction(theirs, ours, { ...sum, belongs, returned }),
+      receiptIds: ours ? [ours.receiptId] : [],
+      isOfTaken: !ours || ours.amount !== theirs.amount.amount || ours.currency !== theirs.amount.currency,
       transaction: { listed: theirs, ours, ofOrder, returned },
     })
   }
   return compared
+}
+
+async function pairsOf(deps: CompareDeps, scope: AuditScope, entries: Listed[]): Promise<Pair[]> {
+  const found: Pick<Pair, 'theirs' | 'ours'>[] = []
+  for (const chunk of chunks(entries)) {
+    const ids = chunk.map(({ transactionId }) => transactionId)
+    const recorded = await findRecorded(deps.database, scope, ids)
+    found.push(...chunk.map((theirs) => ({ theirs, ours: recorded.find((each) => isSame(each, theirs)) })))
+  }
+  const unknown = found.filter(({ ours }) => !ours).flatMap(({ theirs }) => theirs.reference ?? [])
+  const orders = await ordersOf(deps.database, scope, unknown)
+  const pairs: Pair[] = []
+  for (const { theirs, ours } of found) {
+    const attemptId = ours ? ours.attemptId : (orders.get(theirs.reference ?? '') ?? null)
+    const belongs = ours || attemptId ? 'ours' : await belongingOf(deps, scope, theirs.reference)
+    pairs.push({ theirs, ours, attemptId, belongs })
+  }
+  return pairs
+}
+
+/** Money of no attempt, where the list does not say what went back of it: the check of its order does. */
+async function withSums(deps: CompareDeps, scope: AuditScope, page: Pair[]): Promise<Pair[]> {
+  const isUnclear = ({ theirs, attemptId, belongs }: Pair) =>
+    attemptId === null &&
+    belongs !== 'foreign' &&
+    theirs.reference !== null &&
+    theirs.returned === undefined &&
+    !theirs.returnedIsOfOrder
+  const orders = Map.groupBy(page.filter(isUnclear), ({ theirs }) => theirs.reference)
+  const asked: Listed[] = []
+  for (const pairs of orders.values())
+    asked.push(
+      ...(await askOrderOf(
+        deps,
+        scope,
+        pairs.map(({ theirs }) => theirs),
+      )),
+    )
+  const answered = await pairsOf(deps, scope, asked)
+  return [...page.filter((pair) => !isUnclear(pair)), ...answered]
+}
+
+/** Entries that name an order and no transactions. Of an order of ours without an attempt, the provider is asked. */
+async function compareOrders(deps: CompareDeps, scope: AuditScope, entries: Listed[]): Promise<Compared[]> {
+  const { database } = deps
+  const names = entries.flatMap(({ transactionId, reference }) => [transactionId, ...(reference ? [reference] : [])])
+  const orders = await ordersOf(database, scope, names)
+  const money = await moneyOfAttempts(database, scope, [...new Set(orders.values())])
+  const compared: Compared[] = []
+  for (const theirs of entries) {
+    const { transactionId: id, reference } = theirs
+    const attemptId = orders.get(reference ?? '') ?? orders.get(id) ?? null
+    const ours = attemptId && money.get(attemptId)
+    if (ours) {
+      const isOfTaken = ours.received < theirs.amount.amount
+      const { receiptIds } = ours
+      compared.push({ id, reference, attemptId, verdict: compareOrder(theirs, ours), receiptIds, isOfTaken })
+    } else if (reference !== null && (await belongingOf(deps, scope, reference)) === 'lost') {
+      compared.push(...(await compareExact(deps, scope, await askOrderOf(deps, scope, [theirs]))))
+    } else compared.push({ id, reference, attemptId: null, verdict: { kind: 'foreign' }, receiptIds: [] })
+  }
+  return compared
+}
+
+/**
+ * The transactions of a listed order, with what went back of each, as the check of the order has them. What the check
+ * lacks is taken as it is listed. Without an answer there is none: the next run asks again.
+ */
+async function askOrderOf({ providers }: CompareDeps, scope: AuditScope, listed: Listed[]): Promise<Listed[]> {
+  const [first] = listed
+  if (!first?.reference) return listed
+  const { keysVersion, reference, at } = first
+  const client = await providers.connect(scope, scope.provider, { keysVersion })
+  const outcome = await checkOrder(client, reference, at)
+  if (outcome.kind === 'unknown') return []
+  const receipts = 'receipts' in outcome ? outcome.receipts : []
+  const names = new Set(receipts.map(({ transactionId }) => transactionId))
+  const others = listed.filter(
+    ({ transactionId, isOfOrder }) => !names.has(transactionId) && !(isOfOrder && receipts.length > 0),
+  )
+  return [...receipts, ...others].map((each) => ({ ...each, returned: each.returned ?? 0, reference, keysVersion }))
 }
 
 /** Whose money it is that has no attempt of this merchant. */
@@ -103,7 +209,7 @@ async function belongingOf(deps: CompareDeps, scope: AuditScope, reference: stri
 async function compareRefunds(
   { database }: CompareDeps,
   scope: AuditScope,
-  entries: (ListedRefund & OfOrder)[],
+  entries: OfAccount<ListedRefund>[],
 ): Promise<Compared[]> {
   const compared: Compared[] = []
   for (const chunk of chunks(entries)) {
@@ -120,7 +226,7 @@ async function compareRefunds(
       const attemptId = ours?.attemptId ?? own ?? null
       const settles = disputes.some(({ settledBy }) => settledBy === theirs.refundId)
       const verdict = compareRefund(theirs, ours, { belongs: attemptId ? 'ours' : 'foreign', settles })
-      compared.push({ id: theirs.refundId, reference: theirs.orderReference, verdict, attemptId })
+      compared.push({ id: theirs.refundId, reference: theirs.orderReference, verdict, attemptId, receiptIds: [] })
     }
   }
   return compared
@@ -129,7 +235,7 @@ async function compareRefunds(
 async function compareDisputes(
   { database }: CompareDeps,
   scope: AuditScope,
-  entries: (ListedDispute & OfOrder)[],
+  entries: OfAccount<ListedDispute>[],
 ): Promise<Compared[]> {
   const compared: Compared[] = []
   for (const chunk of chunks(entries)) {
@@ -139,7 +245,7 @@ async function compareDisputes(
       const attemptId = attempts.get(theirs) ?? null
       const ours = disputes.find((each) => each.attemptId === attemptId && each.providerDisputeId === theirs.disputeId)
       const verdict = compareDispute(theirs, ours, attemptId ? 'ours' : 'foreign')
-      compared.push({ id: theirs.disputeId, reference: theirs.orderReference, verdict, attemptId })
+      compared.push({ id: theirs.disputeId, reference: theirs.orderReference, verdict, attemptId, receiptIds: [] })
     }
   }
   return compared

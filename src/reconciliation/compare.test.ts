@@ -6,9 +6,10 @@ import type { Dispute } from '../payments/state/dispute.ts'
 import { orderReferenceOf } from '../payments/state/new-attempt.ts'
 import type { Refund } from '../payments/state/refund.ts'
 import type { RecordedTransaction } from '../payments/store/provider-audit.ts'
-import type { ListedDispute, ListedRefund, ListedTransaction } from '../providers/provider.ts'
+import type { ListedDispute, ListedRefund, ListedTransaction, OfAccount } from '../providers/provider.ts'
 import {
   compareDispute,
+  compareOrder,
   compareRefund,
   compareTransaction,
   isSame,
@@ -31,7 +32,11 @@ const ours = (more: Partial<RecordedTransaction> = {}): RecordedTransaction =>
     ...more,
   }) as RecordedTransaction
 const says = (verdict: ReturnType<typeof compareTransaction>) =>
-  verdict.kind === 'differs' ? verdict.finding : verdict.kind
+  verdict.kind === 'differs'
+    ? verdict.finding
+    : verdict.kind === 'unclear'
+      ? `unclear: ${verdict.finding}`
+      : verdict.kind
 
 function transaction(
   listed: ListedTransaction,
@@ -59,7 +64,9 @@ test('a transaction differs in what it names', () => {
     /gave back ₦5.00, our records have ₦4.00/,
   )
   assert.match(transaction(theirs({ returned: 1_000 }), ours()), /gave back ₦10.00, our records have ₦0.00/)
-  assert.match(transaction(theirs(), ours({ returned: 400 })), /gave back ₦0.00/, 'less than on record')
+  const none = theirs({ returned: 0 })
+  assert.match(transaction(none, ours({ returned: 400 })), /gave back ₦0.00/, 'less than on record')
+  assert.equal(transaction(theirs(), ours({ returned: 400 })), 'equal', 'the list names no sum')
   assert.match(transaction(theirs()), /our records do not have it/)
 })
 
@@ -89,6 +96,24 @@ test('two transactions of one attempt are compared together', () => {
   assert.deepEqual(returnedOfAttempt(first, twice), { returned: 700, isWhole: true })
 })
 
+test('an entry that does not say enough is a reason to ask, and no difference', () => {
+  assert.match(transaction(theirs({ isReversed: true }), ours()), /^unclear: money of it may have gone back/)
+  assert.equal(transaction(theirs({ isReversed: true }), ours({ returned: 1_000 })), 'equal')
+  assert.equal(transaction(theirs({ isReversed: true }), ours({ returning: 100 })), 'equal')
+  const larger = refund({ amount: naira(515) })
+  assert.match(compareOurs(larger, ourRefund()), /^unclear: .* refund of ₦5.15, our records have ₦5.00/)
+  assert.equal(compareOurs(refund({ amount: null }), ourRefund()), 'equal')
+})
+
+test('an order that is listed without its transactions has at least that much on record', () => {
+  const listed = theirs({ transactionId: 'MNFY|1', isOfOrder: true })
+  const money = { received: 1_000, returned: 0, currency: 'NGN', receiptIds: [1] }
+  assert.equal(says(compareOrder(listed, money)), 'equal')
+  assert.equal(says(compareOrder(listed, { ...money, received: 1_500 })), 'equal')
+  assert.match(says(compareOrder(listed, { ...money, received: 900 })), /took ₦10.00 or more, our records have ₦9.00/)
+  assert.match(says(compareOrder({ ...listed, isReversed: true }, money)), /^unclear: /)
+})
+
 test('the same id of another account is another transaction', () => {
   assert.equal(isSame(ours(), theirs()), true)
   assert.equal(isSame(ours(), theirs({ reference: 'of another account' })), false)
@@ -96,13 +121,21 @@ test('the same id of another account is another transaction', () => {
   assert.equal(isSame(ours({ orderReference: null }), theirs()), true, 'a person matched it')
 })
 
-const refund = (more: Partial<ListedRefund> = {}): ListedRefund => ({
-  ...{ refundId: 'r1', reference: null, amount: naira(500), status: 'successful', at },
+const refund = (more: Partial<OfAccount<ListedRefund>> = {}): OfAccount<ListedRefund> => ({
+  ...{
+    transactionId: 't1',
+    orderReference: null,
+    refundId: 'r1',
+    reference: null,
+    amount: naira(500),
+    status: 'successful',
+    at,
+  },
   ...more,
 })
 const ourRefund = (more: Partial<Refund> = {}) =>
   ({ amount: 500, currency: 'NGN', status: 'successful', providerRefundId: 'r1', ...more }) as Refund
-const compareOurs = (listed: ListedRefund, recorded?: Refund, settles = false) =>
+const compareOurs = (listed: OfAccount<ListedRefund>, recorded?: Refund, settles = false) =>
   says(compareRefund(listed, recorded, { belongs: 'ours', settles }))
 
 test('a refund is equal when its amount and status agree', () => {
@@ -117,23 +150,24 @@ test('a refund is equal when its amount and status agree', () => {
 
 test('a refund differs in amount or status, or is not on record', () => {
   assert.match(compareOurs(refund()), /refunded ₦5.00, our records do not have it/)
-  assert.match(compareOurs(refund({ amount: naira(1_500) }), ourRefund()), /refund of ₦15.00, our records have ₦5.00/)
   assert.match(compareOurs(refund({ status: 'failed' }), ourRefund()), /is failed, ours is successful/)
   assert.match(compareOurs(refund(), ourRefund({ status: 'pending' })), /is successful, ours is pending/)
   assert.match(compareOurs(refund(), ourRefund({ status: 'failed' })), /is successful, ours is failed/)
 })
 
 test('a dispute is equal when nothing of it would change', () => {
-  const listed: ListedDispute = {
+  const listed: OfAccount<ListedDispute> = {
+    ...{ transactionId: 't1', orderReference: null },
     ...{ disputeId: 'd1', amount: naira(500), status: 'open', reason: null, respondBy: null, openedAt: at },
   }
   const recorded = { amount: 500, currency: 'NGN', status: 'open', reason: null, respondBy: null } as Dispute
-  const compare = (change: Partial<ListedDispute>, known: Dispute | undefined = recorded) =>
+  const compare = (change: Partial<OfAccount<ListedDispute>>, known: Dispute | undefined = recorded) =>
     says(compareDispute({ ...listed, ...change }, known, 'ours'))
   assert.equal(compare({}), 'equal')
   assert.equal(compare({}, { ...recorded, status: 'lost' }), 'equal', 'a stale list does not reopen it')
   assert.match(compare({ status: 'won' }), /is won, ours is open/)
-  assert.match(compare({ amount: naira(400) }), /has changed/)
+  assert.match(compare({ amount: naira(400) }), /^unclear: .* has changed/)
+  assert.equal(compare({ amount: null }), 'equal', 'the list does not name it')
   assert.match(says(compareDispute(listed, undefined, 'ours')), /our records do not have it/)
   assert.equal(says(compareDispute(listed, undefined, 'foreign')), 'foreign')
 })

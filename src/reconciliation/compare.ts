@@ -3,8 +3,8 @@ import { formatMoney, type Money } from '../kernel/money.ts'
 import { type Dispute, disputeChange } from '../payments/state/dispute.ts'
 import type { Refund } from '../payments/state/refund.ts'
 import { reversedAmount } from '../payments/state/reversed-money.ts'
-import type { RecordedTransaction } from '../payments/store/provider-audit.ts'
-import type { ListedDispute, ListedRefund, ListedTransaction } from '../providers/provider.ts'
+import type { MoneyOfAttempt, RecordedTransaction } from '../payments/store/provider-audit.ts'
+import type { ListedDispute, ListedRefund, ListedTransaction, OfAccount } from '../providers/provider.ts'
 
 /**
  * One entry of a provider's list beside our records.
@@ -12,12 +12,18 @@ import type { ListedDispute, ListedRefund, ListedTransaction } from '../provider
  * - equal: our records say the same
  * - foreign: it names nothing of ours. Other shops and other merchants may use the same account.
  * - differs: `finding` says how, in a sentence for a person
+ * - unclear: the list does not say enough, so the order is asked for, and its own answer is booked
  */
-export type Verdict = { kind: 'equal' } | { kind: 'foreign' } | { kind: 'differs'; finding: string }
+export type Verdict =
+  | { kind: 'equal' }
+  | { kind: 'foreign' }
+  | { kind: 'differs'; finding: string }
+  | { kind: 'unclear'; finding: string }
 
 const EQUAL: Verdict = { kind: 'equal' }
 const FOREIGN: Verdict = { kind: 'foreign' }
 const differs = (finding: string): Verdict => ({ kind: 'differs', finding })
+const unclear = (finding: string): Verdict => ({ kind: 'unclear', finding })
 
 /** What our records have about the order of an entry. */
 export type Belongs =
@@ -42,55 +48,71 @@ export function compareTransaction(
     return differs(`the provider took ${formatMoney(amount)}, our records do not have it`)
   }
   const recorded = (of: number): Money => ({ amount: of, currency: ours.currency as Money['currency'] })
+  const namesSum = theirs.returned !== undefined || theirs.returnedIsOfOrder
   if (ours.amount !== amount.amount || ours.currency !== amount.currency)
     return differs(`the provider took ${formatMoney(amount)}, our records have ${formatMoney(recorded(ours.amount))}`)
   // The provider may or may not have executed a pending refund.
   const isMore = returned > ours.returned + ours.returning
-  const isLess = isWhole && returned < ours.returned
-  if (!isMore && !isLess) return EQUAL
-  return differs(
-    `the provider gave back ${formatMoney(recorded(returned))}, our records have ${formatMoney(recorded(ours.returned))}`,
-  )
+  const isLess = namesSum && isWhole && returned < ours.returned
+  if (isMore || isLess)
+    return differs(
+      `the provider gave back ${formatMoney(recorded(returned))}, our records have ${formatMoney(recorded(ours.returned))}`,
+    )
+  return theirs.isReversed && ours.returned + ours.returning === 0 ? GONE : EQUAL
+}
+
+const GONE = unclear('money of it may have gone back at the provider, our records have nothing that did')
+
+/** For a list that names an order and the least that was paid of it, and no transactions. */
+export function compareOrder(theirs: ListedTransaction, ours: MoneyOfAttempt): Verdict {
+  const { amount } = theirs
+  if (ours.currency !== amount.currency || ours.received < amount.amount) {
+    const recorded = formatMoney({ amount: ours.received, currency: ours.currency as Money['currency'] })
+    return differs(`the provider took ${formatMoney(amount)} or more, our records have ${recorded}`)
+  }
+  return theirs.isReversed && ours.returned === 0 ? GONE : EQUAL
 }
 
 /**
  * `settles`: this refund is the money of a lost dispute that is on record. A pending refund that is not on record is
- * seen again when it is done.
+ * seen again when it is done. The amount of a list by account may have the provider's fees in it: the order's own list
+ * is exact.
  */
 export function compareRefund(
-  theirs: ListedRefund,
+  theirs: OfAccount<ListedRefund>,
   ours: Refund | undefined,
   { belongs, settles }: { belongs: Belongs; settles: boolean },
 ): Verdict {
   if (belongs !== 'ours') return FOREIGN
-  const amount = formatMoney(theirs.amount)
+  const amount = textOf(theirs.amount)
   if (!ours) {
     if (settles || theirs.status !== 'successful') return EQUAL
     return differs(`the provider refunded ${amount}, our records do not have it`)
   }
-  if (ours.amount !== theirs.amount.amount || ours.currency !== theirs.amount.currency) {
-    const recorded = formatMoney({ amount: ours.amount, currency: ours.currency as Money['currency'] })
-    return differs(`the provider has a refund of ${amount}, our records have ${recorded}`)
-  }
   // A refund that failed was tried again under the same reference.
   const isEarlierTry = theirs.status === 'failed' && ours.providerRefundId !== theirs.refundId
   const isSame = theirs.status === ours.status || theirs.status === 'pending'
-  if (isSame || (isEarlierTry && ours.status === 'successful')) return EQUAL
-  return differs(`the provider’s refund of ${amount} is ${theirs.status}, ours is ${ours.status}`)
+  if (!isSame && !(isEarlierTry && ours.status === 'successful'))
+    return differs(`the provider’s refund of ${amount} is ${theirs.status}, ours is ${ours.status}`)
+  const isOther = theirs.amount && (ours.amount !== theirs.amount.amount || ours.currency !== theirs.amount.currency)
+  if (!isOther || theirs.status === 'failed') return EQUAL
+  const recorded = formatMoney({ amount: ours.amount, currency: ours.currency as Money['currency'] })
+  return unclear(`the provider has a refund of ${amount}, our records have ${recorded}`)
 }
 
-export function compareDispute(theirs: ListedDispute, ours: Dispute | undefined, belongs: Belongs): Verdict {
+export function compareDispute(theirs: OfAccount<ListedDispute>, ours: Dispute | undefined, belongs: Belongs): Verdict {
   if (belongs !== 'ours') return FOREIGN
-  const amount = formatMoney(theirs.amount)
+  const amount = textOf(theirs.amount)
   if (!ours) return differs(`a dispute of ${amount} is ${theirs.status}, our records do not have it`)
-  const change = disputeChange(ours, theirs)
+  const known = { amount: ours.amount, currency: ours.currency as Money['currency'] }
+  const change = disputeChange(ours, { ...theirs, amount: theirs.amount ?? known })
   if (change === null) return EQUAL
-  return differs(
-    change === 'updated'
-      ? `a dispute of ${amount} has changed`
-      : `a dispute of ${amount} is ${theirs.status}, ours is ${ours.status}`,
-  )
+  return change === 'updated'
+    ? unclear(`a dispute of ${amount} has changed`)
+    : differs(`a dispute of ${amount} is ${theirs.status}, ours is ${ours.status}`)
 }
+
+const textOf = (amount: Money | null) => (amount ? formatMoney(amount) : 'an amount that the list does not name')
 
 /** Whether it is the same transaction: ids are unique within one account, and a merchant may have several. */
 export function isSame(ours: RecordedTransaction, theirs: ListedTransaction): boolean {

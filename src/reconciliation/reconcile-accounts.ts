@@ -128,7 +128,7 @@ async function bookPage(
   { listing }: Extract<Awaited<ReturnType<typeof readPage>>, { kind: 'page' }>,
 ): Promise<Run['counts']> {
   const compared = await compareEntries(deps, run, listing)
-  const seen = compared.flatMap(({ transaction }) => transaction?.ours?.receiptId ?? [])
+  const seen = compared.flatMap(({ receiptIds }) => receiptIds)
   if (windowOf(run.window).findsAbsent && seen.length > 0) await markListed(deps.database, run, seen)
   const booked = await bookDifferences(deps, run, { listing, compared, onAsk: () => holdLease(deps, run) })
   if (booked.unanswered > 0)

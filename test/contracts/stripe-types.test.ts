@@ -56,6 +56,7 @@ const REFUND = [
   ...['metadata.refund', 'metadata.reference'],
 ]
 const DISPUTE = [
+  ...fieldsOf<Stripe.Dispute>()('payment_intent'),
   ...fieldsOf<Stripe.Dispute>()('id', 'object', 'status', 'amount', 'currency', 'created', 'reason'),
   ...fieldsOf<Stripe.Dispute>()('evidence_details', 'balance_transactions'),
   ...under('evidence_details', fieldsOf<Stripe.Dispute.EvidenceDetails>()('due_by')),

@@ -1,29 +1,18 @@
 import assert from 'node:assert/strict'
 import { test as nodeTest, type TestContext } from 'node:test'
 import { money } from '../../src/kernel/money.ts'
-import type {
-  ListedTransaction,
-  OrderHandle,
-  Provider,
-  ProviderClient,
-  ReversalsAnswer,
-} from '../../src/providers/provider.ts'
+import type { OrderHandle, Provider, ProviderClient, ReversalsAnswer } from '../../src/providers/provider.ts'
 import type { Features, Rig } from './conformance-rig.ts'
 import { handleOf, newReference, orderOf, refundable, startedCard } from './rig.ts'
 import { httpTo } from './upstream.ts'
 
-/** Conformance of refunds and disputes made at the provider, of the list of transactions, and of refused keys. */
+/** Conformance of refunds and disputes made at the provider, and of refused keys. */
 export function reversalsConformance(
   provider: Provider,
   features: Features,
   rigFor: (t: TestContext) => Promise<Rig>,
 ): void {
-  const {
-    listsReversals = false,
-    listsDisputes = false,
-    listsTransactions = false,
-    reportsRefusedKeys = false,
-  } = features
+  const { listsReversals = false, listsDisputes = false, reportsRefusedKeys = false } = features
   const { name, channels } = provider.capabilities
   const testIf = (applies: boolean, what: string, run: (t: TestContext) => Promise<void>) =>
     applies && nodeTest(`${name}: ${what}`, run)
@@ -161,45 +150,6 @@ export function reversalsConformance(
     assert.equal(await rig.refundAtProvider?.(wanted.order.reference, 100), undefined)
   })
 
-  testIf(listsTransactions, 'every payment of a range is listed once, page by page', async (t) => {
-    const rig = await rigFor(t)
-    assert.ok(rig.limitPages, 'the rig can limit pages')
-    rig.limitPages(2)
-    const range = { from: new Date(Date.now() - 60_000), to: new Date(Date.now() + 60_000) }
-    const payments = []
-    for (let i = 0; i < 5; i++) payments.push(await paid(rig))
-    const failed = await startedCard(rig)
-    await rig.customer.failByCard(failed.reference)
-    await startedCard(rig)
-    const [first, second] = payments
-    assert.ok(first && second)
-    const returned = new Map<string, number>()
-    if (rig.refundAtProvider) {
-      await refundAtProvider(rig, first.handle, 300)
-      returned.set(first.order.reference, 300)
-    }
-    if (listsDisputes) {
-      await closeDispute(rig, await disputeAtProvider(rig, second.handle, second.order.amount.amount), 'lost')
-      returned.set(second.order.reference, second.order.amount.amount)
-    }
-
-    const listed = await everyTransaction(rig.connection, range)
-    assert.equal(listed.length, payments.length)
-    for (const { order, handle, transactionIds } of payments) {
-      const found = listed.filter(({ transactionId }) => transactionIds.includes(transactionId))
-      assert.equal(found.length, 1, 'listed once')
-      assert.ok([handle.reference, handle.providerReference].includes(found[0]?.reference ?? ''))
-      assert.deepEqual(found[0]?.amount, order.amount)
-      assert.equal(found[0]?.returned ?? 0, returned.get(order.reference) ?? 0)
-      const outcome = await rig.connection.check(handle)
-      const [checked] = 'receipts' in outcome ? outcome.receipts : []
-      assert.equal(found[0]?.returnedIsOfOrder, checked?.returnedIsOfOrder, 'a check and the list say the same')
-    }
-    const hour = 3_600_000
-    const before = { from: new Date(range.from.getTime() - hour), to: range.from }
-    assert.deepEqual(await everyTransaction(rig.connection, before), [])
-  })
-
   testIf(reportsRefusedKeys, 'a start that is refused because of the keys says so', async (t) => {
     const rig = await rigFor(t)
     const connection = withWrongKeys(rig)
@@ -219,7 +169,7 @@ export function reversalsConformance(
   })
 }
 
-async function paid(rig: Rig) {
+export async function paid(rig: Rig) {
   const { order, reference, handle } = await startedCard(rig)
   await rig.customer.payByCard(reference, { save: false })
   const outcome = await rig.connection.check(handle)
@@ -227,7 +177,11 @@ async function paid(rig: Rig) {
   return { order, handle, transactionIds: outcome.receipts.map(({ transactionId }) => transactionId) }
 }
 
-function listReversals({ connection }: Rig, order: OrderHandle, transactionIds: string[]): Promise<ReversalsAnswer> {
+export function listReversals(
+  { connection }: Rig,
+  order: OrderHandle,
+  transactionIds: string[],
+): Promise<ReversalsAnswer> {
   assert.ok(connection.listReversals, 'the adapter lists returns')
   return connection.listReversals(order, transactionIds)
 }
@@ -240,21 +194,7 @@ async function onlyDispute(rig: Rig, order: OrderHandle, transactionIds: string[
   return dispute
 }
 
-async function everyTransaction(connection: ProviderClient, range: { from: Date; to: Date }) {
-  assert.ok(connection.lists?.transactions, 'the adapter lists transactions')
-  const listed: ListedTransaction[] = []
-  let cursor: string | null = null
-  for (let pages = 0; pages < 50; pages++) {
-    const answer = await connection.lists.transactions(range, cursor)
-    assert.ok(answer.kind === 'page', answer.kind)
-    listed.push(...answer.entries)
-    cursor = answer.nextCursor
-    if (cursor === null) return listed
-  }
-  assert.fail('the list ends')
-}
-
-async function refundAtProvider(
+export async function refundAtProvider(
   { refundAtProvider }: Rig,
   { reference }: OrderHandle,
   amount: number,
@@ -264,18 +204,22 @@ async function refundAtProvider(
   return id
 }
 
-function disputeAtProvider({ disputeAtProvider }: Rig, { reference }: OrderHandle, amount: number): Promise<string> {
+export function disputeAtProvider(
+  { disputeAtProvider }: Rig,
+  { reference }: OrderHandle,
+  amount: number,
+): Promise<string> {
   assert.ok(disputeAtProvider, 'the rig can open a dispute')
   return disputeAtProvider(reference, { amount, reason: 'fraudulent' })
 }
 
-function closeDispute({ closeDispute }: Rig, disputeId: string, outcome: 'won' | 'lost'): Promise<void> {
+export function closeDispute({ closeDispute }: Rig, disputeId: string, outcome: 'won' | 'lost'): Promise<void> {
   assert.ok(closeDispute, 'the rig can close a dispute')
   return closeDispute(disputeId, outcome)
 }
 
 /** The same account with other secrets, which still match their patterns. */
-function withWrongKeys({ provider, settings, upstream, baseURL = upstream.url }: Rig): ProviderClient {
+export function withWrongKeys({ provider, settings, upstream, baseURL = upstream.url }: Rig): ProviderClient {
   const declared = provider.settings.filter(({ secret }) => secret).map(({ name }) => name)
   // A provider whose keys follow from ours declares no settings.
   const secrets = new Set(provider.settings.length > 0 ? declared : ['secretKey'])

@@ -46,6 +46,10 @@ export interface Rig {
   closeDispute?(disputeId: string, outcome: 'won' | 'lost'): Promise<void>
   /** From now on a list holds at most this many entries per page, whatever the adapter asks for. */
   limitPages?(size: number): void
+  /** From now on an entry is in no list before it is this old. By its id it is found at once. */
+  listsLag?(ms: number): void
+  /** A shop that is none of ours uses the same account: one payment, of which a part was refunded. */
+  otherShopSells?(): void
 }
 
 export interface NoticeRig {
@@ -81,7 +85,7 @@ export interface Features {
   listsReversals?: boolean
   /** `listReversals` includes disputes; the fake has `disputeAtProvider` and `closeDispute`. */
   listsDisputes?: boolean
-  /** The adapter implements `lists.transactions`; the fake has `limitPages`. */
+  /** The adapter has `lists`; the fake has `limitPages`, `listsLag` and `otherShopSells`. */
   listsTransactions?: boolean
   /**
    * `refund` and `listReversals` go by the transactions, so that money which a person matched with another order can be

@@ -14,6 +14,7 @@ import {
   noticeOf,
   ODD,
 } from './conformance-checks.ts'
+import { listsConformance } from './conformance-lists.ts'
 import { noticesConformance } from './conformance-notices.ts'
 import { offlineConformance } from './conformance-offline.ts'
 import { reversalsConformance } from './conformance-reversals.ts'
@@ -29,6 +30,7 @@ export function conformanceSuite(
   const { notices, asksForSteps = false, hidesAccountNames = false } = features
   offlineConformance(provider, async (t) => (await rigFor(t)).settings)
   reversalsConformance(provider, features, rigFor)
+  listsConformance(provider, features, rigFor)
   noticesConformance(provider, features, rigFor)
   const { name, pageTakesSavedCards, channels } = provider.capabilities
   const test = (what: string, run: (t: TestContext) => Promise<void>) => nodeTest(`${name}: ${what}`, run)

@@ -13,6 +13,8 @@ export interface FakeProvider extends Omit<Rig, 'connection'> {
   // `disputeAtProvider` and `closeDispute` stay optional: Monnify has no disputes.
   refundAtProvider: NonNullable<Rig['refundAtProvider']>
   limitPages: NonNullable<Rig['limitPages']>
+  listsLag: NonNullable<Rig['listsLag']>
+  otherShopSells: NonNullable<Rig['otherShopSells']>
   /** What it has taken and given back so far, each with our reference of the order. */
   ledger(): { taken: Entry[]; givenBack: Entry[] }
   /** From now on, refunds wait for the bank account of the customer. */

@@ -163,7 +163,7 @@ async function startRefund({ fake, order, scope }: Awaited<ReturnType<typeof unk
   assert.equal(kind, 'pending')
 }
 
-test('money whose refund is under way is not open again when the repair lists completed refunds only', async () => {
+test('money whose refund is under way is not open again after the repair', async () => {
   const unknown = await unknownOrder()
   const { fake, order, transfer, match, open, shares } = unknown
   const id = await transfer()
@@ -171,8 +171,7 @@ test('money whose refund is under way is not open again when the repair lists co
   await startRefund(unknown, 100_000)
   assert.match(await match(id), /given back some/)
   assert.deepEqual(await shares(), [150_000])
-  const [difference] = await unknown.audit()
-  assert.match(difference?.finding ?? '', /gave back ₦500.00, our records have ₦1,500.00/)
+  assert.deepEqual(await unknown.audit(), [], 'the check of the order counts refunds that are under way')
   await unknown.repair()
   assert.deepEqual(await open(), [[id, 50_000]])
 })

@@ -212,6 +212,34 @@ export async function findOrders(
   return new Map(rows.map(({ reference, id }) => [reference, idOf('attempt', id, place)]))
 }
 
+/** The money of an attempt as a whole. `returned`: also what is on the way back. */
+export interface MoneyOfAttempt {
+  received: number
+  returned: number
+  currency: string
+  receiptIds: number[]
+}
+
+export async function moneyOfAttempts(
+  db: Queries,
+  { place }: AuditScope,
+  ids: AttemptId[],
+): Promise<Map<AttemptId, MoneyOfAttempt>> {
+  const rows = await db.rows<MoneyOfAttempt & { id: string }>(sql`
+    select a.id, (select coalesce(sum(r.amount), 0)::bigint from receipts r
+                   where r.place = ${place} and r.attempt_id = a.id and r.currency = a.currency) as received,
+           a.amount_returned as returned, a.currency,
+           array(select r.id from receipts r where r.place = ${place} and r.attempt_id = a.id) as "receiptIds"
+      from attempts a where a.place = ${place} and a.id = any(${ids.map(uuidOf)}::uuid[])`)
+  // The driver reads the numbers of an array as text.
+  return new Map(
+    rows.map(({ id, receiptIds, ...money }) => [
+      idOf('attempt', id, place),
+      { ...money, receiptIds: receiptIds.map(Number) },
+    ]),
+  )
+}
+
 /**
  * Attempts with a dispute or refund that is not finished, in the order of their ids. `disputesBefore`,
  * `refundsBefore`: only those opened before that time; younger ones are in the account's lists.

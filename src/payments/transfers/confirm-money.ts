@@ -16,15 +16,19 @@ import { reversedAmount, totalsOf } from '../state/reversed-money.ts'
 import { insertUnmatched, readShares } from '../store/receipts.ts'
 import type { UnmatchedMoney } from '../store/transfers.ts'
 
-const HOUR_MS = 3_600_000
+const DAY_MS = 24 * 3_600_000
 /**
- * A provider's calls may report times of one transaction that differ by hours. Most do not, and the list of a busy day
- * is long.
+ * Around the time of payment: a provider's calls may report times of one transaction that differ by hours, and lists go
+ * by the time when it was made, which may be days earlier. Mostly it is not, and the list of a busy day is long.
  */
-const MARGINS_MS = [HOUR_MS / 6, 24 * HOUR_MS]
+const MARGINS_MS = [
+  { before: 600_000, after: 600_000 },
+  { before: 3 * DAY_MS, after: DAY_MS },
+]
 const MAX_PAGES = 50
 /** A person waits for the answer. */
 const DEADLINE_MS = 20_000
+const MISSING = { kind: 'missing' } as const
 const TOO_LATE = unknown('it took too long')
 
 /**
@@ -99,13 +103,15 @@ async function findTransaction(client: ProviderClient, receipt: Receipt, signal:
   const checked = order?.kind === 'found' ? await findInOrder(client, receipt, order.reference) : undefined
   if (checked && !('kind' in checked)) return checked
   // Orders that were not made by us cannot always be found by their transaction.
-  for (const marginMs of MARGINS_MS) {
-    const listed = await findListed(client, receipt, marginMs, signal)
+  for (const margin of MARGINS_MS) {
+    const listed = await findListed(client, receipt, margin, signal)
     if ('kind' in listed && listed.kind === 'missing') continue
-    if ('kind' in listed || !listed.returnedIsOfOrder || listed.reference === null) return listed
-    // The list may name some transactions of the order only.
-    const whole = await findInOrder(client, receipt, listed.reference)
-    if ('kind' in whole) return whole.kind === 'missing' ? listed : whole
+    if ('kind' in listed) return listed
+    // The list may name some transactions of the order only, and not what went back.
+    const whole = listed.reference === null ? MISSING : await findInOrder(client, receipt, listed.reference)
+    if ('kind' in whole && whole.kind === 'missing')
+      return listed.isReversed ? unknown('its list does not say how much of it went back') : listed
+    if ('kind' in whole) return whole
     // The list may also count money that was lost in a dispute.
     return reversedAmount(listed) > totalsOf(whole.ofOrder).returned ? listed : whole
   }
@@ -128,17 +134,17 @@ export async function findInOrder(
 async function findListed(
   client: ProviderClient,
   { transactionId, at }: Receipt,
-  marginMs: number,
+  { before, after }: (typeof MARGINS_MS)[number],
   signal: AbortSignal,
 ): Promise<Found> {
   if (!client.lists?.transactions) return unknown('it has no list of transactions')
-  const range = { from: new Date(at.getTime() - marginMs), to: new Date(at.getTime() + marginMs) }
+  const range = { from: new Date(at.getTime() - before), to: new Date(at.getTime() + after) }
   let cursor: string | null = null
   for (let page = 0; page < MAX_PAGES; page++) {
     if (signal.aborted) return TOO_LATE
     const listed = await client.lists.transactions(range, cursor)
     if (listed.kind !== 'page') return unknown(listed.because)
-    const found = listed.entries.find((each) => each.transactionId === transactionId)
+    const found = listed.entries.find((each) => each.transactionId === transactionId && !each.isOfOrder)
     if (found) return { ...found, ofOrder: [found] }
     if (listed.nextCursor === null) return { kind: 'missing' }
     cursor = listed.nextCursor

@@ -18,7 +18,7 @@ import { capabilities, settings } from './capabilities.ts'
 import { isDuplicate, mismatch, outcomeOf, refused, stateOf } from './mapping.ts'
 import { findForgery, readingOf } from './notices.ts'
 import { giveBack } from './refunds.ts'
-import { listReversals, listTransactions } from './reversals.ts'
+import { listReversals, listsOf } from './reversals.ts'
 import { type Envelope, majorOf, readAccount, readEnvelope, readLink, readNoticeBody, readTransaction } from './wire.ts'
 
 /** Flutterwave, in version 3 of its API: README.md says what is what. */
@@ -78,7 +78,7 @@ function connect(options: ClientOptions): ProviderClient {
 
     listReversals: (order, transactionIds) => listReversals(flw, order, transactionIds),
 
-    lists: { transactions: (range, cursor) => listTransactions(flw, range, cursor) },
+    lists: listsOf(flw),
   }
 }
 

@@ -189,3 +189,77 @@ test('a full page that does not say how many follow is not taken for the whole l
   for (let i = 0; i < 20; i++) addTry(R)
   assert.equal((await connection.lists?.transactions?.(range, null))?.kind, 'unknown')
 })
+
+const lately = () => ({ from: new Date('2024-08-01T00:00:00Z'), to: new Date('2024-08-02T00:00:00Z') })
+
+test('lists of refunds and chargebacks as their documents show them are read, without a currency', async (t) => {
+  const { connection, upstream } = await setUp(t)
+  const say = (data: object[]) => {
+    const meta = { page_info: { total: 43, current_page: 1, total_pages: 3, page_size: 20 } }
+    upstream.garble = () => ({
+      status: 200,
+      text: JSON.stringify({ status: 'success', message: 'Fetched', meta, data }),
+    })
+  }
+  const refund = {
+    ...{ id: 75_923, amount_refunded: 7500, status: 'completed-mpgs', flw_ref: 'URF_1577867664541_3572735' },
+    ...{ comment: `${'f'.repeat(32)}: returned`, settlement_id: 'NEW', meta: '{"source":"availablebalance"}' },
+    ...{ created_at: '2024-08-01T16:58:20.000Z', account_id: 73_362, transaction_id: 908_790 },
+  }
+  const earlier = { ...refund, id: 75_922, created_at: '2024-07-31T16:58:20.000Z' }
+  say([refund, earlier])
+  assert.deepEqual(await connection.lists?.refunds?.(lately(), null), {
+    kind: 'page',
+    entries: [
+      {
+        ...{ refundId: '75923', reference: 'f'.repeat(32), status: 'successful', at: new Date('2024-08-01T16:58:20Z') },
+        ...{ transactionId: '908790', orderReference: null, amount: null },
+      },
+    ],
+    nextCursor: '2',
+  })
+  say([{ ...refund, created_at: null }])
+  assert.equal((await connection.lists?.refunds?.(lately(), null))?.kind, 'unknown', 'a refund without its date')
+  const chargeback = {
+    ...{ id: 2221, amount: 3000, flw_ref: '0550726510071683619721660', status: 'lost', stage: 'pre-arbitration' },
+    ...{ comment: 'Product/service not received', meta: { uploaded_proof: null, history: [] }, settlement_id: 'N/A' },
+    ...{ due_date: '2024-08-03T15:59:59.000Z', created_at: '2024-08-01T16:58:20.000Z' },
+    ...{ transaction_id: 4_315_923, tx_ref: 'TEST-1683619718017' },
+  }
+  say([chargeback])
+  assert.deepEqual(await connection.lists?.disputes?.(lately(), '3'), {
+    kind: 'page',
+    entries: [
+      {
+        ...{ disputeId: '2221', status: 'lost', reason: 'Product/service not received', amount: null },
+        ...{ respondBy: new Date('2024-08-03T15:59:59Z'), openedAt: new Date('2024-08-01T16:58:20Z') },
+        ...{ transactionId: '4315923', orderReference: 'TEST-1683619718017' },
+      },
+    ],
+    nextCursor: null,
+  })
+})
+
+test('a key that may not list chargebacks has no such list, and an empty list may be told as an error', async (t) => {
+  const { connection, upstream, odd } = await setUp(t)
+  upstream.garble = () => ({ status: 403, text: '{"status":"error","message":"Forbidden","data":null}' })
+  assert.equal((await connection.lists?.disputes?.(lately(), null))?.kind, 'unsupported')
+  assert.equal((await connection.lists?.refunds?.(lately(), null))?.kind, 'unknown')
+  upstream.garble = undefined
+  odd.noneAs = 404
+  const none = { kind: 'page', entries: [], nextCursor: null }
+  assert.deepEqual(await connection.lists?.refunds?.(lately(), null), none)
+  assert.deepEqual(await connection.lists?.disputes?.(lately(), null), none)
+})
+
+test('a transaction that is reversed as a whole is listed as reversed', async (t) => {
+  const { connection, paid } = await setUp(t)
+  const range = { from: new Date(Date.now() - 60_000), to: new Date(Date.now() + 60_000) }
+  paid.status = 'reversed'
+  const answer = await connection.lists?.transactions?.(range, null)
+  assert.ok(answer?.kind === 'page')
+  assert.deepEqual(
+    answer.entries.map(({ isReversed, returned }) => [isReversed, returned]),
+    [[true, undefined]],
+  )
+})

@@ -1,5 +1,6 @@
 import { money } from '../../kernel/money.ts'
 import {
+  type AccountLists,
   type ListAnswer,
   type ListedDispute,
   type ListedRefund,
@@ -18,11 +19,12 @@ import {
   type Refund,
   readChargebacks,
   readEnvelope,
+  readEveryChargeback,
+  readEveryRefund,
   readPages,
   readPaidTransactions,
   readRefunds,
   type Transaction,
-  transactionIdOf,
 } from './wire.ts'
 
 /** Refunds and chargebacks of every transaction that brought money for an order. */
@@ -35,14 +37,16 @@ export async function listReversals(api: Api, order: OrderHandle, transactionIds
     const itsRefunds = required(await refundsOf(api, transaction))
     if ('kind' in itsRefunds) return itsRefunds
     for (const refund of itsRefunds) {
-      const listed = listedRefund(refund, transaction)
-      if (!listed) return unknown('it lists a refund without its date')
-      refunds.push(listed)
+      const { at, amount } = refund
+      if (!at) return unknown('it lists a refund without its date')
+      refunds.push({ ...listedRefund({ ...refund, at }), amount: money(amount, transaction.currency) })
     }
     // Accounts without the chargeback API still list their refunds.
     const itsChargebacks = optional(await chargebacksOf(api, transaction))
     if ('kind' in itsChargebacks) return itsChargebacks
-    disputes.push(...itsChargebacks.map((chargeback) => listedDispute(chargeback, transaction)))
+    for (const chargeback of itsChargebacks) {
+      disputes.push({ ...listedDispute(chargeback), amount: money(chargeback.amount, transaction.currency) })
+    }
   }
   return { kind: 'reversals', refunds, disputes }
 }
@@ -74,21 +78,18 @@ async function transactionsOf(
 /** What `refunds.ts` writes into the comment. */
 const OUR_COMMENT = /^([0-9a-z]{32})(?::|$)/
 
-function listedRefund(refund: Refund, { currency }: Transaction): ListedRefund | undefined {
-  if (!refund.at) return undefined
+function listedRefund(refund: Omit<Refund, 'amount'> & { at: Date }): Omit<ListedRefund, 'amount'> {
   return {
     refundId: refund.id,
     reference: OUR_COMMENT.exec(refund.comment ?? '')?.[1] ?? null,
-    amount: money(refund.amount, currency),
     status: refundStatusOf(refund),
     at: refund.at,
   }
 }
 
-function listedDispute(chargeback: Chargeback, { currency }: Transaction): ListedDispute {
+function listedDispute(chargeback: Omit<Chargeback, 'amount' | 'transactionId'>): Omit<ListedDispute, 'amount'> {
   return {
     disputeId: chargeback.id,
-    amount: money(chargeback.amount, currency),
     status: disputeStatusOf(chargeback),
     reason: chargeback.comment,
     respondBy: chargeback.dueAt,
@@ -108,37 +109,48 @@ const MOST_PAGES_OF_TRANSACTION = 5
 /** The key works, and this list is not for it. */
 export type Forbidden = { kind: 'forbidden'; status: number }
 
-/**
- * Every entry of a list over all of its pages. An empty list may come as an error with 200, 400 or 404. `read` gets the
- * entries of a page and says undefined when one of them cannot be read.
- */
-export async function everyEntry<T>(
+/** Every entry of a list over all of its pages. */
+async function everyEntry<T>(
   api: Api,
   path: string,
   query: Record<string, string>,
   read: (data: unknown) => T[] | undefined,
-  mostPages: number,
 ): Promise<T[] | Forbidden | Unknown> {
   const entries: T[] = []
-  let pages = 1
-  for (let page = 1; page <= pages; page++) {
-    const answer = await api.get(path, { ...query, ...(page > 1 && { page: String(page) }) })
-    if (answer.kind === 'unknown') return answer
-    const { status, text } = answer
-    const envelope = readEnvelope(text)
-    if (!envelope) return unreadable(status)
-    if (!envelope.isSuccess) {
-      if ([200, 400, 404].includes(status) && isNone(envelope.message)) return entries
-      return status === 401 || status === 403 ? { kind: 'forbidden', status } : unreadable(status)
-    }
-    const isEmpty = envelope.data == null && isNone(envelope.message)
-    const some = status === 200 ? (isEmpty ? [] : read(envelope.data)) : undefined
-    if (!some) return unreadable(status)
-    entries.push(...some)
-    pages = readPages(envelope) ?? Number.POSITIVE_INFINITY
-    if (pages > mostPages) return unknown('the list has more pages than are read')
+  for (let page = 1; page <= MOST_PAGES_OF_TRANSACTION; page++) {
+    const some = await readPage(api, path, { ...query, ...(page > 1 && { page: String(page) }) }, read)
+    if ('kind' in some) return some
+    entries.push(...some.entries)
+    if (some.pages > MOST_PAGES_OF_TRANSACTION) break
+    if (page >= some.pages) return entries
   }
-  return entries
+  return unknown('the list has more pages than are read')
+}
+
+/**
+ * A page of a list. An empty list may come as an error with 200, 400 or 404. `read` gets the entries of the page and
+ * says undefined when one of them cannot be read.
+ */
+async function readPage<T>(
+  api: Api,
+  path: string,
+  query: Record<string, string>,
+  read: (data: unknown) => T[] | undefined,
+): Promise<{ entries: T[]; pages: number } | Forbidden | Unknown> {
+  const answer = await api.get(path, query)
+  if (answer.kind === 'unknown') return answer
+  const { status, text } = answer
+  const envelope = readEnvelope(text)
+  if (!envelope) return unreadable(status)
+  if (!envelope.isSuccess) {
+    if ([200, 400, 404].includes(status) && isNone(envelope.message)) return { entries: [], pages: 1 }
+    return status === 401 || status === 403 ? { kind: 'forbidden', status } : unreadable(status)
+  }
+  const isEmpty = envelope.data == null && isNone(envelope.message)
+  const entries = status === 200 ? (isEmpty ? [] : read(envelope.data)) : undefined
+  if (!entries) return unreadable(status)
+  const pages = readPages(envelope)
+  return pages === undefined ? unknown('the list does not say how many pages it has') : { entries, pages }
 }
 
 /** For a list that must be readable. */
@@ -152,83 +164,68 @@ export function optional<T>(list: T[] | Forbidden | Unknown): T[] | Unknown {
 }
 
 export function refundsOf(api: Api, { id, currency }: Pick<Transaction, 'id' | 'currency'>) {
-  return everyEntry(api, '/refunds', { id }, (data) => readRefunds(data, id, currency), MOST_PAGES_OF_TRANSACTION)
+  return everyEntry(api, '/refunds', { id }, (data) => readRefunds(data, id, currency))
 }
 
 /** `id` is the transaction's here, too. */
 export function chargebacksOf(api: Api, { id, currency }: Transaction) {
-  return everyEntry(
-    api,
-    '/chargebacks',
-    { id },
-    (data) => readChargebacks(data, id, currency),
-    MOST_PAGES_OF_TRANSACTION,
-  )
+  return everyEntry(api, '/chargebacks', { id }, (data) => readChargebacks(data, id, currency))
 }
 
 const DAY_MS = 86_400_000
-/** Of refunds and chargebacks since the range began. */
-const MOST_PAGES = 100
 
 /**
- * One page of `GET /transactions`. Their filter takes days in a time zone that is not documented, so it asks for a day
- * more on both sides, and `created_at` decides. The cursor is the number of the page.
+ * The lists of the account. Their filter takes days in a time zone that is not documented, so a day more on both sides
+ * is asked for, and `created_at` decides. The cursor is the number of the page.
  */
-export async function listTransactions(
-  api: Api,
-  { from, to }: TimeRange,
-  cursor: string | null,
-): Promise<ListAnswer<ListedTransaction>> {
-  const page = Number(cursor ?? 1)
-  const answer = await api.get('/transactions', {
-    from: dayOf(from.getTime() - DAY_MS),
-    to: dayOf(to.getTime() + DAY_MS),
-    page: String(page),
-  })
-  if (answer.kind === 'unknown') return answer
-  const envelope = answer.status === 200 ? readEnvelope(answer.text) : undefined
-  const paid = envelope?.isSuccess ? readPaidTransactions(envelope.data) : undefined
-  const pages = envelope && readPages(envelope)
-  if (!paid || pages === undefined) return unreadable(answer.status)
-  const inRange = paid.filter(({ at }) => at >= from && at < to)
-  const returned = inRange.length === 0 ? new Map<string, number>() : await reversedSince(api, from, inRange)
-  if ('kind' in returned) return returned
-  const transactions: ListedTransaction[] = inRange.map((transaction) => ({
-    ...receiptOf(transaction, returned.get(transaction.id)),
-    reference: transaction.reference,
-  }))
-  return { kind: 'page', entries: transactions, nextCursor: page < pages ? String(page + 1) : null }
+export function listsOf(api: Api): AccountLists {
+  async function list<Entry>(
+    path: string,
+    { from, to }: TimeRange,
+    cursor: string | null,
+    read: (data: unknown) => { at: Date; entry: Entry }[] | undefined,
+  ): Promise<Extract<ListAnswer<Entry>, { kind: 'page' }> | Forbidden | Unknown> {
+    const page = Number(cursor ?? 1)
+    const days = { from: dayOf(from.getTime() - DAY_MS), to: dayOf(to.getTime() + DAY_MS) }
+    const said = await readPage(api, path, { ...days, page: String(page) }, read)
+    if ('kind' in said) return said
+    const entries = said.entries.filter(({ at }) => at >= from && at < to).map(({ entry }) => entry)
+    return { kind: 'page', entries, nextCursor: page < said.pages ? String(page + 1) : null }
+  }
+  return {
+    async transactions(range, cursor) {
+      const said = await list('/transactions', range, cursor, (data) =>
+        readPaidTransactions(data)?.map((one) => ({ at: one.at, entry: listedTransaction(one) })),
+      )
+      return said.kind === 'forbidden' ? unreadable(said.status) : said
+    },
+    async refunds(range, cursor) {
+      const said = await list('/refunds', range, cursor, (data) =>
+        readEveryRefund(data)?.map((one) => ({
+          at: one.at,
+          entry: { ...listedRefund(one), transactionId: one.transactionId, orderReference: null, amount: null },
+        })),
+      )
+      return said.kind === 'forbidden' ? unreadable(said.status) : said
+    },
+    async disputes(range, cursor) {
+      const said = await list('/chargebacks', range, cursor, (data) =>
+        readEveryChargeback(data)?.map(({ transactionId, orderReference, ...one }) => ({
+          at: one.openedAt,
+          entry: { ...listedDispute(one), transactionId, orderReference, amount: null },
+        })),
+      )
+      if (said.kind !== 'forbidden') return said
+      return { kind: 'unsupported', because: 'Flutterwave does not let this key list chargebacks' }
+    },
+  }
 }
 
-/**
- * Refunds and lost chargebacks of these transactions. Nothing goes back before it came in, so both lists start with the
- * range.
- */
-async function reversedSince(
-  api: Api,
-  from: Date,
-  transactions: Transaction[],
-): Promise<Map<string, number> | Unknown> {
-  const since = { from: dayOf(from.getTime() - DAY_MS), to: dayOf(Date.now() + DAY_MS) }
-  const entries = (data: unknown) => (Array.isArray(data) ? (data as unknown[]) : undefined)
-  const refunds = required(await everyEntry(api, '/refunds', since, entries, MOST_PAGES))
-  if ('kind' in refunds) return refunds
-  const chargebacks = optional(await everyEntry(api, '/chargebacks', since, entries, MOST_PAGES))
-  if ('kind' in chargebacks) return chargebacks
-  const returned = new Map<string, number>()
-  for (const { id, currency } of transactions) {
-    const of = (list: unknown[]) => list.filter((one) => transactionIdOf(one) === id)
-    const itsRefunds = readRefunds(of(refunds), id, currency)
-    const itsChargebacks = readChargebacks(of(chargebacks), id, currency)
-    if (!itsRefunds || !itsChargebacks) return unreadable(200)
-    const made = itsRefunds.filter((refund) => refundStatusOf(refund) === 'successful')
-    const lost = itsChargebacks.filter((chargeback) => disputeStatusOf(chargeback) === 'lost')
-    returned.set(
-      id,
-      [...made, ...lost].reduce((sum, { amount }) => sum + amount, 0),
-    )
-  }
-  return returned
+/** It is `successful` as long as a part of it is left. */
+function listedTransaction(transaction: Transaction): ListedTransaction {
+  const { returned: _, ...receipt } = receiptOf(transaction)
+  const isReversed = transaction.status !== 'successful'
+  return { ...receipt, reference: transaction.reference, ...(isReversed && { isReversed }) }
 }
 
 const dayOf = (at: number) => new Date(at).toISOString().slice(0, 10)

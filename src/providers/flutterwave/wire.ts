@@ -175,12 +175,25 @@ export function readAccount(meta: unknown, currency: Currency) {
 }
 
 export function readRefund(value: unknown, currency: Currency) {
+  const refund = refundIn(value)
+  const amount = refund && minorOf(refund.digits, currency)
+  return refund && amount !== undefined ? { ...refund, amount } : undefined
+}
+
+function refundIn(value: unknown) {
   const refund = decodeRefund(value)
   const transactionId = refund?.tx_id ?? refund?.transaction_id
-  const amount = refund && minorOf(refund.amount_refunded, currency)
-  if (!refund || !transactionId || amount === undefined) return undefined
-  const { id, status, meta: disburseStatus, comment, comments, created_at: at } = refund
-  return { id, transactionId, status, disburseStatus, amount, comment: (comment ?? comments) || null, at }
+  if (!refund || !transactionId) return undefined
+  const { id, status, meta: disburseStatus, comment, comments, created_at: at, amount_refunded: digits } = refund
+  return { id, transactionId, status, disburseStatus, comment: (comment ?? comments) || null, at, digits }
+}
+
+/** Refunds of any transaction. They name no currency, so their amounts are not read. */
+export function readEveryRefund(value: unknown) {
+  return all(value, (one) => {
+    const refund = refundIn(one)
+    return refund?.at ? { ...refund, at: refund.at } : undefined
+  })
 }
 
 export function readRefunds(value: unknown, transactionId: string, currency: Currency): Refund[] | undefined {
@@ -190,11 +203,25 @@ export function readRefunds(value: unknown, transactionId: string, currency: Cur
 /** They name no currency: it is the transaction's. */
 export function readChargebacks(value: unknown, transactionId: string, currency: Currency) {
   return readOfTransaction(value, transactionId, (one) => {
-    const chargeback = decodeChargeback(one)
-    const amount = chargeback && minorOf(chargeback.amount, currency)
-    if (!chargeback || amount === undefined) return undefined
-    const { id, status, comment, created_at: openedAt, due_date: dueAt } = chargeback
-    return { id, transactionId, status, amount, comment, openedAt, dueAt }
+    const chargeback = chargebackIn(one)
+    const amount = chargeback && minorOf(chargeback.digits, currency)
+    return chargeback && amount !== undefined ? { ...chargeback, transactionId, amount } : undefined
+  })
+}
+
+function chargebackIn(value: unknown) {
+  const chargeback = decodeChargeback(value)
+  if (!chargeback) return undefined
+  const { id, status, comment, created_at: openedAt, due_date: dueAt, amount: digits } = chargeback
+  return { id, status, comment, openedAt, dueAt, digits }
+}
+
+/** Chargebacks of any transaction, without their amounts. */
+export function readEveryChargeback(value: unknown) {
+  return all(value, (one) => {
+    const chargeback = chargebackIn(one)
+    const [transactionId, orderReference] = [transactionIdOf(one) ?? null, word(fields(one)?.tx_ref) ?? null]
+    return chargeback && { ...chargeback, transactionId, orderReference }
   })
 }
 
@@ -209,7 +236,7 @@ function readOfTransaction<T>(value: unknown, transactionId: string, read: (one:
 }
 
 /** The transaction that an entry of a list of refunds or chargebacks is about. */
-export function transactionIdOf(value: unknown): string | undefined {
+function transactionIdOf(value: unknown): string | undefined {
   const entry = fields(value)
   return numeric(entry?.transaction_id ?? entry?.tx_id)
 }

@@ -3,11 +3,13 @@ import {
   type CardStart,
   type ClientOptions,
   type Declined,
+  type ListAnswer,
   type Order,
   type Provider,
   type ProviderAnswer,
   type ProviderClient,
   type SavedCardToken,
+  type TimeRange,
   type Unknown,
   unknown,
   unreadable,
@@ -15,17 +17,30 @@ import {
 } from '../provider.ts'
 import { capabilities } from './capabilities.ts'
 import { gatewayKeys } from './keys.ts'
-import { mismatch, outcomeOf, refundOutcomeOf, refusalOf, reversalsOf, takenOf } from './mapping.ts'
+import {
+  disputeOf,
+  mismatch,
+  orderOf,
+  outcomeOf,
+  refundOf,
+  refundOutcomeOf,
+  refusalOf,
+  reversalsOf,
+  takenOf,
+} from './mapping.ts'
 import { findForgery, readingOf } from './notices.ts'
 import {
   type GatewayRecord,
   readData,
+  readDispute,
   readError,
+  readListedRefund,
   readNoticeBody,
+  readPage,
   readRecord,
   readRefund,
   readReturns,
-  readTakenPage,
+  readTaken,
 } from './wire.ts'
 
 /** The sandbox provider, over HTTP like any other: README.md says what is what. */
@@ -117,16 +132,32 @@ function connect({ settings, baseURL, http }: ClientOptions): ProviderClient {
     },
 
     lists: {
-      async transactions({ from, to }, cursor) {
-        const query = new URLSearchParams({ from: from.toISOString(), to: to.toISOString(), limit: '100' })
-        if (cursor !== null) query.set('cursor', cursor)
-        const answer = await get(`/v1/transactions?${query}`)
-        if (answer.kind === 'unknown') return answer
-        const page = answer.status === 200 ? readTakenPage(readData(answer.text)) : undefined
-        if (!page) return unreadable(answer.status)
-        return { kind: 'page', entries: page.transactions.map(takenOf), nextCursor: page.nextCursor }
-      },
+      transactions: (range, cursor) => list('transactions', range, cursor, readTaken, takenOf),
+      refunds: (range, cursor) =>
+        list('refunds', range, cursor, readListedRefund, (refund) => ({ ...refundOf(refund), ...orderOf(refund) })),
+      disputes: (range, cursor) =>
+        list('disputes', range, cursor, readDispute, (dispute) => {
+          const listed = disputeOf(dispute)
+          return listed && { ...listed, ...orderOf(dispute) }
+        }),
     },
+  }
+
+  async function list<T, Entry>(
+    name: 'transactions' | 'refunds' | 'disputes',
+    { from, to }: TimeRange,
+    cursor: string | null,
+    read: (one: unknown) => T | undefined,
+    show: (one: T) => Entry | undefined,
+  ): Promise<ListAnswer<Entry>> {
+    const query = new URLSearchParams({ from: from.toISOString(), to: to.toISOString(), limit: '100' })
+    if (cursor !== null) query.set('cursor', cursor)
+    const answer = await get(`/v1/${name}?${query}`)
+    if (answer.kind === 'unknown') return answer
+    const page = answer.status === 200 ? readPage(readData(answer.text), name, read) : undefined
+    const entries = page?.entries.map(show)
+    if (!page || !entries || entries.includes(undefined)) return unreadable(answer.status)
+    return { kind: 'page', entries: entries as Entry[], nextCursor: page.nextCursor }
   }
 }
 

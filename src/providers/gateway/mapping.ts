@@ -72,7 +72,7 @@ export function reversalsOf({ refunds, disputes }: GatewayReturns): ReversalsAns
   return { kind: 'reversals', refunds: refunds.map(refundOf), disputes: listed as ListedDispute[] }
 }
 
-function refundOf({ id, reference, amount, currency, status, at, dispute }: GatewayListedRefund): ListedRefund {
+export function refundOf({ id, reference, amount, currency, status, at, dispute }: GatewayListedRefund): ListedRefund {
   return {
     refundId: id,
     reference,
@@ -83,11 +83,14 @@ function refundOf({ id, reference, amount, currency, status, at, dispute }: Gate
   }
 }
 
-function disputeOf(dispute: GatewayDispute): ListedDispute | undefined {
+export function disputeOf(dispute: GatewayDispute): ListedDispute | undefined {
   const { id, amount, currency, status, reason, respondBy, openedAt } = dispute
   if (status !== 'open' && status !== 'won' && status !== 'lost') return undefined
   return { disputeId: id, amount: money(amount, currency), status, reason, respondBy, openedAt }
 }
+
+/** Refunds and disputes are of a payment, not of one of its transactions. */
+export const orderOf = ({ payment }: { payment: string | null }) => ({ transactionId: null, orderReference: payment })
 
 export function takenOf({ id, reference, amount, currency, at, refunded }: GatewayTaken): ListedTransaction {
   const receipt = {

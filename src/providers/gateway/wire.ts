@@ -62,18 +62,27 @@ const decodeRecord = decoderOf({
   }),
 })
 
-const decodeListedRefund = decoderOf({
+export const readListedRefund = decoderOf({
   ...SUM,
   status: Word,
   at: Time,
   /** A refund of the dashboard has no reference of ours. */
   reference: Lenient(word),
   dispute: Lenient(word),
+  /** Our reference of the order, in the lists by account. */
+  payment: Lenient(word),
 })
 
-const decodeDispute = decoderOf({ ...SUM, status: Word, openedAt: Time, reason: Line, respondBy: Lenient(date) })
+export const readDispute = decoderOf({
+  ...SUM,
+  status: Word,
+  openedAt: Time,
+  reason: Line,
+  respondBy: Lenient(date),
+  payment: Lenient(word),
+})
 
-const decodeTaken = decoderOf({ ...SUM, reference: Word, at: Time, refunded: Amount })
+export const readTaken = decoderOf({ ...SUM, reference: Word, at: Time, refunded: Amount })
 
 const decodeNotice = decoderOf({ type: Word, reference: Lenient(word), data: Lenient(readRecord) })
 
@@ -81,9 +90,9 @@ export type GatewayError = NonNullable<ReturnType<typeof decodeFailure>>
 export type GatewayRecord = NonNullable<ReturnType<typeof readRecord>>
 export type GatewayRefund = NonNullable<ReturnType<typeof readRefund>>
 export type GatewayReturns = NonNullable<ReturnType<typeof readReturns>>
-export type GatewayListedRefund = NonNullable<ReturnType<typeof decodeListedRefund>>
-export type GatewayDispute = NonNullable<ReturnType<typeof decodeDispute>>
-export type GatewayTaken = NonNullable<ReturnType<typeof decodeTaken>>
+export type GatewayListedRefund = NonNullable<ReturnType<typeof readListedRefund>>
+export type GatewayDispute = NonNullable<ReturnType<typeof readDispute>>
+export type GatewayTaken = NonNullable<ReturnType<typeof readTaken>>
 export type GatewayNotice = NonNullable<ReturnType<typeof readNoticeBody>>
 
 /** `{ data: … }` of a good answer. */
@@ -107,13 +116,16 @@ export const readRefund = decoderOf({ ...SUM, reference: Word, status: Word })
 
 export const readReturns = decoderOf({
   reference: Word,
-  refunds: Required((value) => all(value, decodeListedRefund)),
-  disputes: Required((value) => all(value, decodeDispute)),
+  refunds: Required((value) => all(value, readListedRefund)),
+  disputes: Required((value) => all(value, readDispute)),
 })
 
-export const readTakenPage = decoderOf({
-  transactions: Required((value) => all(value, decodeTaken)),
-  nextCursor: Required((value) => (value === null ? null : word(value))),
-})
+/** A page of a list by account: its entries have the name of the list. */
+export function readPage<T>(value: unknown, name: string, read: (one: unknown) => T | undefined) {
+  const page = fields(value)
+  const entries = all(page?.[name], read)
+  const nextCursor = page?.nextCursor === null ? null : word(page?.nextCursor)
+  return entries && nextCursor !== undefined ? { entries, nextCursor } : undefined
+}
 
 export const readNoticeBody = (body: Buffer) => decodeNotice(parse(decode(body)))

@@ -24,7 +24,7 @@ import {
   transactionOf,
 } from './mapping.ts'
 import { hintOf, readingOf, readSignature } from './notices.ts'
-import { listReversals, listTransactions, withRefunds } from './reversals.ts'
+import { listReversals, listsOf, withRefunds } from './reversals.ts'
 import {
   jsonWith,
   type MonnifyStart,
@@ -170,7 +170,7 @@ function connect(options: ClientOptions): ProviderClient {
     },
 
     listReversals: (order, transactionIds) => listReversals(session, order, transactionIds),
-    lists: { transactions: (range, cursor) => listTransactions(session, range, cursor) },
+    lists: listsOf(session),
   }
 }
 

@@ -15,9 +15,17 @@ async function setUp(t: TestContext) {
   const connection = monnify.connect({ mode: 'live', settings: KEYS, baseURL: fake.upstream.url, http })
   const { listReversals, lists } = connection
   const { refundAtProvider, customer } = fake
-  assert.ok(listReversals && lists?.transactions && customer.transfer)
+  assert.ok(listReversals && lists?.transactions && lists.refunds && customer.transfer)
   const { transfer } = customer
-  return { ...fake, connection, listReversals, listTransactions: lists.transactions, refundAtProvider, transfer }
+  return {
+    ...fake,
+    connection,
+    listReversals,
+    listTransactions: lists.transactions,
+    listRefunds: lists.refunds,
+    refundAtProvider,
+    transfer,
+  }
 }
 
 const order = (changes: Partial<Order> = {}): Order => ({
@@ -105,8 +113,8 @@ test('refunds that were given before the first check are told with the newest tr
   assert.equal((await check()).kind, 'paid', 'a list that fails stops no payment')
 })
 
-test('a pending refund counts in a check, and not in the list of transactions', async (t) => {
-  const { connection, listReversals, listTransactions, switches, handle, wanted } = await paid(t)
+test('a pending refund counts in a check, and its status is listed', async (t) => {
+  const { connection, listReversals, listRefunds, switches, handle, wanted } = await paid(t)
   for (const [refundStatus, status] of [
     ['PENDING', 'pending'],
     ['FAILED', 'failed'],
@@ -123,12 +131,12 @@ test('a pending refund counts in a check, and not in the list of transactions', 
     const outcome = await connection.check(handle)
     assert.ok(outcome.kind === 'paid')
     assert.equal(outcome.receipts[0]?.returned, refundStatus === 'FAILED' ? undefined : 100_000)
-    const page = await listTransactions(
-      { from: new Date(Date.now() - 60_000), to: new Date(Date.now() + 60_000) },
-      null,
-    )
+    const page = await listRefunds(lately(), null)
     assert.ok(page.kind === 'page')
-    assert.equal(page.entries[0]?.returned, refundStatus === 'COMPLETED' ? 100_000 : undefined)
+    assert.deepEqual(
+      page.entries.map((entry) => [entry.refundId, entry.status, entry.orderReference]),
+      [[wanted.reference, status, handle.providerReference]],
+    )
   }
 })
 
@@ -197,32 +205,103 @@ test('a list of refunds in no order that is too long to read is unknown', async 
   assert.equal((await listReversals(handle, [])).kind, 'unknown')
 })
 
-test('transactions are listed with what was really paid, and a search that Monnify refuses is unsupported', async (t) => {
+test('paid orders are listed with the least that was paid, and a search that Monnify refuses is unsupported', async (t) => {
   const { connection, listTransactions, transfer, transactionOf, upstream } = await paid(t)
-  const range = { from: new Date(Date.now() - 60_000), to: new Date(Date.now() + 60_000) }
-  const more = order({ reference: 't'.repeat(32) })
-  assert.equal((await connection.openVirtualAccount(more)).kind, 'account')
-  await transfer(more.reference, 300_000)
-  await transfer(more.reference, 300_000)
+  const references = ['p', 'w', 'o', 'e'].map((letter) => letter.repeat(32))
+  for (const reference of references)
+    assert.equal((await connection.openVirtualAccount(order({ reference }))).kind, 'account')
+  const [part = '', whole = '', over = '', ended = ''] = references
+  await transfer(part, 300_000)
+  await transfer(whole, 300_000)
+  await transfer(whole, 200_010)
+  await transfer(over, 600_000)
+  transactionOf(ended).status = 'EXPIRED'
   transactionOf(REFERENCE).status = 'REVERSED'
-  const answer = await listTransactions(range, null)
+  const answer = await listTransactions(lately(), null)
   assert.ok(answer.kind === 'page' && answer.nextCursor === null)
   assert.deepEqual(
-    answer.entries.map(({ reference, amount, returned }) => [reference, amount.amount, returned]),
+    answer.entries.map(({ reference, amount, isOfOrder, isReversed }) => [
+      reference,
+      amount.amount,
+      isOfOrder,
+      isReversed,
+    ]),
     [
-      [more.reference, 300_000, undefined],
-      [more.reference, 300_000, undefined],
-      [REFERENCE, 500_010, 500_010],
+      [over, 500_011, true, undefined],
+      [whole, 500_010, true, undefined],
+      [part, 1, true, undefined],
+      [REFERENCE, 1, true, true],
     ],
   )
-  upstream.garble = () => ({
-    status: 403,
-    text: '{"requestSuccessful":false,"responseMessage":"","responseCode":"99"}',
-  })
-  assert.equal((await listTransactions(range, null)).kind, 'unsupported')
+  const refusal = '{"requestSuccessful":false,"responseMessage":"","responseCode":"99"}'
+  upstream.garble = () => ({ status: 403, text: refusal })
+  assert.equal((await listTransactions(lately(), null)).kind, 'unsupported')
   upstream.garble = () => ({ status: 200, text: '{}' })
-  assert.equal((await listTransactions(range, null)).kind, 'unknown')
+  assert.equal((await listTransactions(lately(), null)).kind, 'unknown')
 })
+
+test('a search and a list of refunds as their library and documents show them are read', async (t) => {
+  const { listTransactions, listRefunds, upstream } = await paid(t)
+  const say = (one: string) => {
+    const page = `{"content":[${one}],"totalElements":1,"totalPages":1,"number":0,"size":5,"first":true,"last":true}`
+    const text = `{"requestSuccessful":true,"responseMessage":"success","responseCode":"0","responseBody":${page}}`
+    upstream.garble = () => ({ status: 200, text })
+  }
+  say(`{"customerDTO":{"email":"ada@example.com","name":"Ada Lovelace"},"paymentMethod":"ACCOUNT_TRANSFER",
+    "createdOn":"2026-06-27T08:08:11.000+00:00","amount":100.00,"currencyCode":"NGN","paymentDescription":"Test payment",
+    "paymentStatus":"PAID","transactionReference":"MNFY|17|20260627090811|000340","merchantName":"Test01",
+    "paymentReference":"endpoints-test-1782547690","completed":true,"collectionChannel":"API_NOTIFICATION"}`)
+  assert.deepEqual(await listTransactions(lately(), null), {
+    kind: 'page',
+    entries: [
+      {
+        ...{ transactionId: 'MNFY|17|20260627090811|000340', reference: 'endpoints-test-1782547690', isOfOrder: true },
+        ...{ amount: naira(10_000), at: new Date('2026-06-27T08:08:11Z') },
+      },
+    ],
+    nextCursor: null,
+  })
+  say(`{"refundReference":"202100op3456","transactionReference":"MNFY|17|20220802033522|000010","refundAmount":100,
+    "refundReason":"Order cancelled!","customerNote":"An optional note","refundType":"PARTIAL_REFUND",
+    "refundStatus":"COMPLETED","refundStrategy":"MERCHANT_WALLET","comment":"Transaction refund is in progress.",
+    "createdOn":"02/08/2022 03:35:22 AM","completedOn":"02/08/2022 03:35:25 AM"}`)
+  assert.deepEqual(await listRefunds(lately(), null), {
+    kind: 'page',
+    entries: [
+      {
+        ...{ refundId: '202100op3456', reference: '202100op3456', status: 'successful', amount: naira(10_000) },
+        at: new Date('2022-08-02T02:35:22Z'),
+        ...{ transactionId: 'MNFY|17|20220802033522|000010', orderReference: 'MNFY|17|20220802033522|000010' },
+      },
+    ],
+    nextCursor: null,
+  })
+})
+
+test('a list of refunds whose filter has no effect is read until its entries are too old', async (t) => {
+  const { listRefunds, refundAtProvider, switches, limitPages, handle } = await paid(t)
+  for (let day = 30; day > 0; day--) {
+    t.mock.timers.enable({ apis: ['Date'], now: handle.startedAt.getTime() - day * DAY_MS })
+    await refundAtProvider(REFERENCE, 100)
+    t.mock.timers.reset()
+  }
+  limitPages?.(5)
+  const range = { from: new Date(handle.startedAt.getTime() - 5.5 * DAY_MS), to: handle.startedAt }
+  const pages = async () => {
+    let count = 1
+    for (let cursor: string | null = null; ; count++) {
+      const page = await listRefunds(range, cursor)
+      assert.ok(page.kind === 'page')
+      cursor = page.nextCursor
+      if (cursor === null) return count
+    }
+  }
+  assert.equal(await pages(), 1)
+  switches.ignoresFilters = true
+  assert.equal(await pages(), 2)
+})
+
+const lately = () => ({ from: new Date(Date.now() - 60_000), to: new Date(Date.now() + 60_000) })
 
 test('an account number without names and amounts, as in the API reference, is for the amount of the order', async (t) => {
   const { connection, switches } = await setUp(t)

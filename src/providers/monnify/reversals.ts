@@ -1,28 +1,34 @@
 import { money } from '../../kernel/money.ts'
 import {
+  type AccountLists,
   type ListAnswer,
   type ListedRefund,
   type ListedTransaction,
   type OrderHandle,
   type Receipt,
   type ReversalsAnswer,
-  type TimeRange,
   type Unknown,
   unknown,
   unreadable,
 } from '../provider.ts'
 import { spreadReversed } from '../spread-reversed.ts'
 import { isMissing, read, type Session } from './api.ts'
-import { NAIRA, receiptsOf, transactionOf } from './mapping.ts'
-import { type MonnifyRefund, type MonnifyRefundPage, readRefundPage, readSearchPage, readTransaction } from './wire.ts'
+import { NAIRA, transactionOf } from './mapping.ts'
+import {
+  type MonnifyFound,
+  type MonnifyRefund,
+  type MonnifyRefundPage,
+  readRefundPage,
+  readSearchPage,
+  readTransaction,
+} from './wire.ts'
 
 const PAGE = 100
 const MOST_PAGES = 20
 /** Fewer entries could be in order by chance. */
 const LEAST_FOR_ORDER = 5
-const HOUR_MS = 3_600_000
 /** Their times have no zone, and their clock is not ours. */
-const MARGIN_MS = 24 * HOUR_MS
+const MARGIN_MS = 24 * 3_600_000
 
 /**
  * Refunds of an order. Monnify has no API for disputes. A transaction of theirs may have several transfers of ours, and
@@ -45,11 +51,11 @@ export async function listReversals(
     return refunds.kind === 'refused' ? unknown('Monnify has not enabled the refund API for this account') : refunds
   }
   const ofThis = refunds.filter(({ transactionReference }) => names.has(transactionReference))
-  return { kind: 'reversals', refunds: ofThis.map((refund) => listed(refund, order.startedAt)), disputes: [] }
+  return { kind: 'reversals', refunds: ofThis.map((refund) => listedRefund(refund, order.startedAt)), disputes: [] }
 }
 
 /** The refund's own reference is ours if we made it, and one of theirs if it was made in the dashboard. */
-function listed(refund: MonnifyRefund, otherwiseAt: Date): ListedRefund {
+function listedRefund(refund: MonnifyRefund, otherwiseAt: Date): ListedRefund {
   const { refundReference, refundAmount, refundStatus, createdOn } = refund
   return {
     refundId: refundReference,
@@ -81,68 +87,67 @@ export async function withRefunds(session: Session, receipts: Receipt[], since: 
   if (!first) return receipts
   const refunds = await refundsSince(session, since)
   if (!Array.isArray(refunds)) return receipts
+  const name = transactionOf(first.transactionId)
   return spreadReversed(
     receipts,
-    sumOf(refunds, transactionOf(first.transactionId), ({ refundStatus }) => refundStatus !== 'FAILED'),
+    refunds
+      .filter((refund) => refund.transactionReference === name && refund.refundStatus !== 'FAILED')
+      .reduce((sum, { refundAmount }) => sum + refundAmount, 0),
   )
 }
 
-function sumOf(refunds: MonnifyRefund[], name: string, counts: (refund: MonnifyRefund) => boolean): number {
-  const counted = refunds.filter((refund) => refund.transactionReference === name && counts(refund))
-  return counted.reduce((sum, { refundAmount }) => sum + refundAmount, 0)
-}
-
-const isCompleted = ({ refundStatus }: MonnifyRefund) => refundStatus === 'COMPLETED'
-
-/** One page of the transactions of a range. The cursor is the number of the page. */
-export async function listTransactions(
-  session: Session,
-  { from, to }: TimeRange,
-  cursor: string | null,
-): Promise<ListAnswer<ListedTransaction>> {
-  const number = Number(cursor ?? 0)
-  // They search by the time of the start; a link lives for 40 minutes.
-  const started = new Date(from.getTime() - HOUR_MS)
-  const path = `/api/v1/transactions/search?page=${number}&size=${PAGE}&from=${started.getTime()}&to=${to.getTime()}`
-  const said = read(await session.get(path), readSearchPage)
-  if (said.kind === 'unknown') return said
-  if (said.kind === 'refused') {
-    return { kind: 'unsupported', because: `Monnify refused the search for transactions (${said.status})` }
-  }
-  const names = said.body.content.flatMap((found) =>
-    found.paymentStatus === 'PENDING' ? [] : [found.transactionReference],
-  )
-  const found = await receiptsOfEach(session, names, started)
-  if ('kind' in found) return found
-  const first = Math.floor(from.getTime() / 1000) * 1000 // some of their times are whole seconds
+/** The lists of the account. The cursor is the number of the page. */
+export function listsOf(session: Session): AccountLists {
   return {
-    kind: 'page',
-    entries: found.filter(({ at }) => at.getTime() >= first && at <= to),
-    nextCursor: number + 1 < said.body.totalPages ? String(number + 1) : null,
+    async transactions({ from, to }, cursor) {
+      const page = Number(cursor ?? 0)
+      const path = `/api/v1/transactions/search?page=${page}&size=${PAGE}&from=${from.getTime()}&to=${to.getTime()}`
+      const said = read(await session.get(path), readSearchPage)
+      if (said.kind === 'unknown') return said
+      if (said.kind === 'refused') return unsupported(`the search for transactions (${said.status})`)
+      return pageOf(said.body, page, (found) => orderOf(found, from))
+    },
+    async refunds({ from, to }, cursor) {
+      const page = Number(cursor ?? 0)
+      const said = await pageOfRefunds(session, page, `&from=${from.getTime()}&to=${to.getTime()}`)
+      if ('kind' in said) return said.kind === 'refused' ? unsupported(`the list of refunds (${said.status})`) : said
+      const show = (refund: MonnifyRefund) => {
+        const name = refund.transactionReference
+        return [{ ...listedRefund(refund, from), transactionId: name, orderReference: name }]
+      }
+      // An account where the filter has no effect lists all of them, the newest first.
+      const isEnough = orderIn(said.content) === 'newest first' && isOld(said.content.at(-1), from)
+      return pageOf(isEnough ? { ...said, totalPages: 0 } : said, page, show)
+    },
   }
 }
 
-/** The search names what was asked for, not what was paid: so each transaction is asked for by its name. */
-async function receiptsOfEach(session: Session, names: string[], since: Date): Promise<ListedTransaction[] | Unknown> {
-  const transactions: ListedTransaction[] = []
-  let refunds: MonnifyRefund[] | undefined
-  for (const name of names) {
-    const said = read(await session.get(`/api/v2/transactions/${encodeURIComponent(name)}`), readTransaction)
-    if (said.kind !== 'good') return said.kind === 'refused' ? unreadable(said.status) : said
-    const receipts = receiptsOf(said.body, since)
-    if (!receipts || said.body.transactionReference !== name)
-      return unknown('it contradicts itself about a transaction')
-    if (receipts.length === 0) continue
-    if (!refunds) {
-      const listed = await refundsSince(session, since)
-      if (!Array.isArray(listed) && listed.kind === 'unknown') return listed
-      refunds = Array.isArray(listed) ? listed : []
-    }
-    const reference = said.body.paymentReference
-    const returned = said.body.status === 'REVERSED' ? said.body.amountPaid : sumOf(refunds, name, isCompleted)
-    transactions.push(...spreadReversed(receipts, returned).map((receipt) => ({ ...receipt, reference })))
-  }
-  return transactions
+function pageOf<T, Entry>(
+  { content, totalPages }: { content: T[]; totalPages: number },
+  page: number,
+  show: (one: T) => Entry[],
+): ListAnswer<Entry> {
+  return { kind: 'page', entries: content.flatMap(show), nextCursor: page + 1 < totalPages ? String(page + 1) : null }
+}
+
+const unsupported = (what: string) => ({ kind: 'unsupported' as const, because: `Monnify refused ${what}` })
+
+/** Orders that have ended, or wait, may have a part of their money: the search does not say. Their check does. */
+const WITHOUT_MONEY = new Set(['PENDING', 'FAILED', 'CANCELLED', 'EXPIRED', 'ABANDONED'])
+
+/** The search names what was asked for, not what was paid, and no transfers. */
+function orderOf(found: MonnifyFound, otherwiseAt: Date): ListedTransaction[] {
+  const { transactionReference, paymentReference: reference, paymentStatus: status, amount, currencyCode } = found
+  if (WITHOUT_MONEY.has(status)) return []
+  const least = status === 'PAID' ? amount : status === 'OVERPAID' ? amount + 1 : 1
+  return [
+    {
+      ...{ transactionId: transactionReference, reference, isOfOrder: true },
+      amount: money(least, currencyCode ?? NAIRA),
+      at: found.createdOn ?? otherwiseAt,
+      ...(status === 'REVERSED' && { isReversed: true }),
+    },
+  ]
 }
 
 type Refused = { kind: 'refused'; status: number }
@@ -156,10 +161,8 @@ export async function refundsSince(session: Session, since: Date): Promise<Monni
   if ('kind' in first) return first
   const found = new Map(first.content.map((refund) => [refund.refundReference, refund]))
   const order = orderIn(first.content)
-  const isOld = (refund: MonnifyRefund | undefined) =>
-    refund?.createdOn != null && refund.createdOn.getTime() < since.getTime() - MARGIN_MS
   const isEnough = ({ content }: MonnifyRefundPage) =>
-    (order === 'newest first' && isOld(content.at(-1))) || (order === 'oldest first' && isOld(content[0]))
+    (order === 'newest first' && isOld(content.at(-1), since)) || (order === 'oldest first' && isOld(content[0], since))
 
   // The first page of a list that begins with the oldest is no reason to stop.
   let page = order === 'oldest first' ? undefined : first
@@ -175,8 +178,15 @@ export async function refundsSince(session: Session, since: Date): Promise<Monni
   return [...found.values()]
 }
 
-async function pageOfRefunds(session: Session, number: number): Promise<MonnifyRefundPage | Refused | Unknown> {
-  const answer = await session.get(`/api/v1/refunds?page=${number}&size=${PAGE}`)
+const isOld = (refund: MonnifyRefund | undefined, since: Date) =>
+  refund?.createdOn != null && refund.createdOn.getTime() < since.getTime() - MARGIN_MS
+
+async function pageOfRefunds(
+  session: Session,
+  number: number,
+  filter = '',
+): Promise<MonnifyRefundPage | Refused | Unknown> {
+  const answer = await session.get(`/api/v1/refunds?page=${number}&size=${PAGE}${filter}`)
   if (isMissing(answer)) return { content: [], totalPages: 0 }
   const said = read(answer, readRefundPage)
   if (said.kind === 'good') return said.body

@@ -108,8 +108,14 @@ const pageOf = <T>(readOne: (one: unknown) => T | undefined) =>
   })
 
 export const readRefundPage = pageOf(readRefund)
-/** The search for transactions, with as much of each entry as finding the transaction takes. */
-export const readSearchPage = pageOf(decoderOf({ transactionReference: Word, paymentStatus: Word }))
+const decodeFound = decoderOf({
+  ...NAMES,
+  paymentStatus: Word,
+  amount: Naira,
+  currencyCode: Lenient(currencyOf),
+  createdOn: Time,
+})
+export const readSearchPage = pageOf(decodeFound)
 
 const decodeNotice = decoderOf({ eventType: Word, eventData: Lenient(fields) })
 const decodeEventNames = decoderOf({ paymentReference: OptionalWord, transactionReference: OptionalWord })
@@ -117,6 +123,7 @@ const decodeEventNames = decoderOf({ paymentReference: OptionalWord, transaction
 export type MonnifyStart = NonNullable<ReturnType<typeof readStart>>
 export type MonnifyTransaction = NonNullable<ReturnType<typeof readTransaction>>
 export type MonnifyRefund = NonNullable<ReturnType<typeof readRefund>>
+export type MonnifyFound = NonNullable<ReturnType<typeof decodeFound>>
 export type MonnifyRefundPage = NonNullable<ReturnType<typeof readRefundPage>>
 export type MonnifyNotice = NonNullable<ReturnType<typeof readNoticeBody>>
 export type Envelope = { kind: 'good'; body: unknown } | { kind: 'error'; code: string; body?: undefined }

@@ -22,7 +22,7 @@ import {
 } from './mapping.ts'
 import { findForgery, readingOf, readNoticeBody } from './notices.ts'
 import { listBanks, refunds } from './refunds.ts'
-import { listTransactions, type Reversals, reversalsOf, reversedBy } from './reversals.ts'
+import { listsOf, type Reversals, reversalsOf, reversedBy } from './reversals.ts'
 import {
   type PaystackTransaction,
   readAccount,
@@ -177,7 +177,7 @@ function connect({ mode, settings, baseURL, http }: ClientOptions): ProviderClie
       if (!isReversed(transaction) || !transaction.paidAt) return outcomeOf(transaction, channel)
       const reversals = await reversalsOf(get, mode, transaction)
       if ('kind' in reversals) return reversals
-      const returned = reversedBy(reversals, transaction, { withPending: true })
+      const returned = reversedBy(reversals, transaction)
       return typeof returned === 'object' ? returned : outcomeOf(transaction, channel, returned)
     },
 
@@ -196,7 +196,7 @@ function connect({ mode, settings, baseURL, http }: ClientOptions): ProviderClie
       return { kind: 'reversals', ...all }
     },
 
-    lists: { transactions: (range, cursor) => listTransactions(get, mode, range, cursor) },
+    lists: listsOf(get, mode),
 
     async findReference(transactionId) {
       const found = await findById(transactionId)

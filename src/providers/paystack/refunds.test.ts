@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { handle, naira, order, paidCard, unknown } from '../../../test/fakes/paystack/rig.ts'
 
+const NOW = new Date().toISOString()
+
 test('paystack: a refund carries our reference, and is pending until they say that it is done', async (t) => {
   const { connection, wanted, transactionId, asked, takeNotices, refunds, ledger } = await paidCard(t)
   const first = await connection.refund(wanted)
@@ -50,7 +52,7 @@ test('paystack: a refund that they accepted and do not list is not asked for aga
 test("paystack: others' refunds of the same payment are not taken for ours", async (t) => {
   const { connection, wanted, refunds, find } = await paidCard(t)
   const sale = find(order().reference)
-  const note = { customerNote: '', merchantNote: `Refund ${wanted.reference}0` }
+  const note = { customerNote: '', createdAt: NOW, merchantNote: `Refund ${wanted.reference}0` }
   refunds.push({ id: 1n, sale, amount: 100_000, status: 'processed', ...note })
   assert.equal((await connection.refund(wanted)).kind, 'pending')
   assert.equal(refunds.length, 2)
@@ -59,9 +61,9 @@ test("paystack: others' refunds of the same payment are not taken for ours", asy
 test('paystack: a refund is looked for on every page', async (t) => {
   const { connection, wanted, refunds, find } = await paidCard(t)
   const sale = find(order().reference)
-  const note = { customerNote: '', merchantNote: '' }
+  const note = { customerNote: '', createdAt: NOW, merchantNote: '' }
   for (let id = 1n; id <= 250n; id++) refunds.push({ id, sale, amount: 1, status: 'failed', ...note })
-  const ours = { customerNote: '', merchantNote: `Refund ${wanted.reference}` }
+  const ours = { customerNote: '', createdAt: NOW, merchantNote: `Refund ${wanted.reference}` }
   refunds.push({ id: 251n, sale, amount: 200_000, status: 'processed', ...ours })
   assert.deepEqual(await connection.refund(wanted), { kind: 'refunded', refundId: '251' })
   for (let id = 300n; id <= 1_300n; id++) refunds.unshift({ id, sale, amount: 1, status: 'failed', ...note })
@@ -87,7 +89,7 @@ test('paystack: a refund that fails, waits for a person or comes back as another
 test('paystack: a refund that is refused because an earlier try was slower than our look is found after all', async (t) => {
   const { connection, wanted, refunds, find, upstream } = await paidCard(t)
   upstream.garble = (said) => {
-    const note = { customerNote: '', merchantNote: `Refund ${wanted.reference}` }
+    const note = { customerNote: '', createdAt: NOW, merchantNote: `Refund ${wanted.reference}` }
     refunds.push({ id: 17n, sale: find(order().reference), amount: 400_000, status: 'pending', ...note })
     upstream.garble = undefined
     return said

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { handle, naira, order, paidCard, unknown } from '../../../test/fakes/paystack/rig.ts'
+import { handle, naira, order, paidCard, setUp, unknown } from '../../../test/fakes/paystack/rig.ts'
 import type { ListAnswer, ListedTransaction } from '../provider.ts'
 
 const { reference } = order()
@@ -130,39 +130,92 @@ test('paystack: a full refund with the fees that were passed on gives back the o
   assert.deepEqual(answer.refunds[0]?.amount, naira(500_000))
 })
 
-test('paystack: the list of transactions leaves out what was paid before or after the range', async (t) => {
+test('paystack: lists go by the time of creation, and are asked for that range alone', async (t) => {
   const { connection, find, transactionId, asked } = await paidCard(t)
-  const at = Date.parse(find(reference).paidAt ?? '')
-  const list = (from: number, to: number) =>
-    connection.lists?.transactions?.({ from: new Date(from), to: new Date(to) }, null)
+  const at = Date.parse(find(reference).createdAt)
+  find(reference).paidAt = new Date(at + 3 * 86_400_000).toISOString()
   const ids = async (from: number, to: number) => {
-    const answer = await list(from, to)
+    const answer = await connection.lists?.transactions?.({ from: new Date(from), to: new Date(to) }, null)
     assert.ok(answer?.kind === 'page')
     return answer.entries.map((transaction) => transaction.transactionId)
   }
   assert.deepEqual(await ids(at, at + 60_000), [transactionId])
-  assert.deepEqual(await ids(at - 60_000, at), [])
+  assert.deepEqual(await ids(at - 60_000, at - 1), [])
   assert.deepEqual(await ids(at + 1, at + 60_000), [])
   const query = new URL(asked.at(-1)?.path ?? '', 'http://paystack').searchParams
-  const created = at + 1 - Date.parse(query.get('from') ?? '')
-  assert.equal(created, 3 * 86_400_000, 'their list goes by the time of creation')
+  assert.deepEqual(
+    [query.get('from'), query.get('to')].map((text) => Date.parse(text ?? '')),
+    [at + 1, at + 60_000],
+  )
 })
 
-test('paystack: the list of transactions counts refunds that are done, and no pending ones', async (t) => {
-  const { connection, refundAtProvider, wanted, takeNotices } = await paidCard(t)
-  const now = Date.now()
-  const returned = async () => {
-    const range = { from: new Date(now - 60_000), to: new Date(now + 60_000) }
-    const answer = await connection.lists?.transactions?.(range, null)
+test('paystack: the list says that money went back, and not how much; one that never came is left out', async (t) => {
+  const { connection, refundAtProvider, find } = await paidCard(t)
+  const listed = async () => {
+    const answer = await connection.lists?.transactions?.(lately(), null)
     assert.ok(answer?.kind === 'page', answer?.kind)
-    return answer.entries.map((transaction) => transaction.returned)
+    return answer.entries.map(({ returned, isReversed }) => [returned, isReversed])
   }
-  await connection.refund(wanted)
-  assert.deepEqual(await returned(), [undefined])
+  assert.deepEqual(await listed(), [[undefined, undefined]])
   await refundAtProvider(reference, 1_000)
-  assert.deepEqual(await returned(), [1_000])
-  takeNotices()
-  assert.deepEqual(await returned(), [wanted.amount.amount + 1_000], 'done by now')
+  assert.deepEqual(await listed(), [[undefined, true]])
+  find(reference).paidAt = null
+  assert.deepEqual(await listed(), [])
+})
+
+const lately = () => ({ from: new Date(Date.now() - 60_000), to: new Date(Date.now() + 60_000) })
+
+test('paystack: lists of refunds and disputes as their documents show them are read', async (t) => {
+  const { connection, say } = await setUp(t)
+  const sample = {
+    ...{ id: 2, integration: 100_982, domain: 'test', transaction: 323_896, dispute: 45, amount: 500_000 },
+    ...{ deducted_amount: null, currency: 'NGN', channel: 'migs', fully_deducted: null, settlement: null },
+    ...{ refunded_by: 'customer@gmail.com', refunded_at: '2017-09-24T21:11:53.000Z', status: 'pending' },
+    ...{ customer_note: 'xxx', merchant_note: 'xxx', created_at: '2017-09-24T21:11:53.000Z' },
+  }
+  const live = { ...sample, id: 1, domain: 'live', transaction: 1641 }
+  const newer = { ...sample, id: 3, transaction_reference: 'qufywna9w9a5d8v', refunded_at: null, dispute: null }
+  say(200, { status: true, message: 'Refunds retrieved', data: [live, sample, newer] })
+  const refund = { refundId: '2', reference: null, status: 'pending', at: new Date('2017-09-24T21:11:53Z') }
+  const ofOrder = { transactionId: '323896', orderReference: null, amount: naira(500_000) }
+  assert.deepEqual(await connection.lists?.refunds?.(lately(), null), {
+    kind: 'page',
+    entries: [
+      { ...refund, disputeId: '45', ...ofOrder },
+      { ...refund, refundId: '3', ...ofOrder, orderReference: 'qufywna9w9a5d8v' },
+    ],
+    nextCursor: null,
+  })
+
+  const transaction = {
+    ...{ id: 5_991_760, domain: 'test', status: 'success', reference: 'asjck8gf76zd1dr', amount: 39_100, fees: 587 },
+    ...{ paid_at: '2017-11-09T00:01:56.000Z', created_at: '2017-11-09T00:01:36.000Z', currency: 'NGN', metadata: '' },
+  }
+  const dispute = {
+    ...{
+      id: 2867,
+      refund_amount: null,
+      currency: null,
+      status: 'archived',
+      resolution: null,
+      domain: 'test',
+      transaction,
+    },
+    ...{ transaction_reference: null, category: null, dueAt: null, createdAt: '2017-11-16T16:12:24.000Z' },
+  }
+  const meta = { total: 1, skipped: 0, perPage: 50, page: 1, pageCount: 1 }
+  say(200, { status: true, message: 'Disputes retrieved', data: [dispute], meta })
+  assert.deepEqual(await connection.lists?.disputes?.(lately(), null), {
+    kind: 'page',
+    entries: [
+      {
+        ...{ disputeId: '2867', status: 'won', reason: null, respondBy: null },
+        openedAt: new Date('2017-11-16T16:12:24Z'),
+        ...{ transactionId: '5991760', orderReference: 'asjck8gf76zd1dr', amount: naira(39_100) },
+      },
+    ],
+    nextCursor: null,
+  })
 })
 
 test('paystack: a list goes on while it names its next page, without a number of pages', async (t) => {

@@ -1,6 +1,7 @@
 import type { Mode } from '../../kernel/mode.ts'
 import { type Money, money } from '../../kernel/money.ts'
 import {
+  type AccountLists,
   type ListAnswer,
   type ListedDispute,
   type ListedRefund,
@@ -49,21 +50,66 @@ export async function reversalsOf(
     return unknown('it answered with another currency')
   }
   return {
-    refunds: itsRefunds.map((refund) => listedRefund(refund, transaction)),
-    disputes: itsDisputes.map((dispute) => listedDispute(dispute, transaction)),
+    refunds: itsRefunds.map((refund) => ({
+      ...listedRefund(refund),
+      amount: atMost(refund.amount, transaction.amount),
+    })),
+    disputes: itsDisputes.map((dispute) => ({
+      ...listedDispute(dispute),
+      amount: disputedAmount(dispute, transaction.amount),
+    })),
   }
 }
 
+/** The lists of the account. Entries of the other mode, which a sample of theirs has, are not of this account. */
+export function listsOf(get: Get, mode: Mode): AccountLists {
+  type Named = { domain: string; transactionId: string; orderReference: string | null }
+  async function list<T extends { domain: string }, Entry>(
+    path: string,
+    cursor: string | null,
+    read: (data: unknown) => T[] | undefined,
+    show: (one: T) => Entry[],
+  ): Promise<ListAnswer<Entry>> {
+    const page = await readPage(get, path, cursor, read)
+    if ('kind' in page) return page
+    const ofMode = page.entries.filter((one) => isOfMode(one, mode))
+    return { kind: 'page', entries: ofMode.flatMap(show), nextCursor: page.next }
+  }
+  const within = ({ from, to }: TimeRange) => new URLSearchParams({ from: from.toISOString(), to: to.toISOString() })
+  const ofOrder = ({ transactionId, orderReference }: Named) => ({ transactionId, orderReference })
+  return {
+    // Without a filter by status: that takes one status at a time, and not `reversal-pending`. Their page about lists
+    // says `perPage`, their description of this one `per_page`.
+    transactions: (range, cursor) =>
+      list(`/transaction?${within(range)}&per_page=${PER_PAGE}`, cursor, readPaidTransactions, listedTransaction),
+    refunds: (range, cursor) =>
+      list(`/refund?${within(range)}`, cursor, readListedRefunds, (refund) => [
+        { ...listedRefund(refund), ...ofOrder(refund), amount: refund.amount },
+      ]),
+    disputes: (range, cursor) =>
+      list(`/dispute?${within(range)}`, cursor, readDisputes, (dispute) => [
+        {
+          ...listedDispute(dispute),
+          ...ofOrder(dispute),
+          amount: dispute.ofTransaction && disputedAmount(dispute, dispute.ofTransaction),
+        },
+      ]),
+  }
+}
+
+/** One without a date of payment was never taken. */
+function listedTransaction(transaction: PaystackTransaction): ListedTransaction[] {
+  const { at, paidAt, reference } = transaction
+  const hasGone = isReversed(transaction)
+  if (!at || (hasGone && !paidAt)) return []
+  return [{ ...receiptOf(transaction, at), reference, ...(hasGone && { isReversed: true as const }) }]
+}
+
 /**
- * What has gone back of a reversed transaction, in our minor units. `withPending` counts pending refunds as well:
- * Paystack takes their amount from the merchant's balance when they are created, so a payment that we see for the first
- * time then is no success.
+ * What has gone back of a reversed transaction, in our minor units, with pending refunds: Paystack takes their amount
+ * from the merchant's balance when they are created, so a payment that we see for the first time then is no success.
  */
-export function reversedBy(
-  { refunds, disputes }: Reversals,
-  transaction: PaystackTransaction,
-  { withPending }: { withPending: boolean },
-): number | Unknown {
+export function reversedBy({ refunds, disputes }: Reversals, transaction: PaystackTransaction): number | Unknown {
   const made = refunds.filter(({ status }) => status !== 'failed')
   const lost = disputes.filter(({ status }) => status === 'lost')
   if (made.length === 0 && lost.length === 0) {
@@ -71,9 +117,7 @@ export function reversedBy(
     const isWhole = transaction.status === 'reversed' && refunds.length === 0
     return isWhole ? transaction.amount.amount : unknown('it says reversed, and lists nothing that was given back')
   }
-  const counted = made.filter(({ status }) => withPending || status === 'successful')
-  const total = sum(counted) + sum(unsettled(lost, counted))
-  return Math.min(total, transaction.amount.amount)
+  return Math.min(sum(made) + sum(unsettled(lost, made)), transaction.amount.amount)
 }
 
 /**
@@ -106,28 +150,29 @@ const OUR_NOTE = /^Refund ([0-9a-z]{32})$/
 
 const STATUSES: Record<string, ListedRefund['status']> = { processed: 'successful', failed: 'failed' }
 
-function listedRefund(refund: ListedPaystackRefund, transaction: PaystackTransaction): ListedRefund {
+function listedRefund(refund: ListedPaystackRefund): Omit<ListedRefund, 'amount'> {
   return {
     refundId: refund.id,
     reference: OUR_NOTE.exec(refund.note)?.[1] ?? null,
-    amount: atMost(refund.amount, transaction),
     status: STATUSES[refund.status] ?? 'pending',
     at: refund.at,
     ...(refund.disputeId !== null && { disputeId: refund.disputeId }),
   }
 }
 
-function listedDispute(dispute: PaystackDispute, transaction: PaystackTransaction): ListedDispute {
-  const { currency } = transaction.amount
-  const part = dispute.hundredths === null ? undefined : fromHundredths(dispute.hundredths, currency)
+function listedDispute(dispute: PaystackDispute): Omit<ListedDispute, 'amount'> {
   return {
     disputeId: dispute.id,
-    amount: part === undefined ? transaction.amount : atMost(money(part, currency), transaction),
     status: disputeStatus(dispute),
     reason: dispute.category,
     respondBy: dispute.dueAt,
     openedAt: dispute.openedAt,
   }
+}
+
+function disputedAmount({ hundredths }: PaystackDispute, whole: Money): Money {
+  const part = hundredths === null ? undefined : fromHundredths(hundredths, whole.currency)
+  return part === undefined ? whole : atMost(money(part, whole.currency), whole)
 }
 
 /**
@@ -142,54 +187,8 @@ function disputeStatus({ status, resolution }: PaystackDispute): ListedDispute['
 }
 
 /** When fees are passed on, a full refund is larger than the order by these. */
-function atMost(amount: Money, transaction: PaystackTransaction): Money {
-  return amount.amount > transaction.amount.amount ? transaction.amount : amount
-}
-
-/** Their list goes by the time of creation, ours by the time of payment. Links are paid within this time. */
-const BEFORE_PAYMENT_MS = 3 * 86_400_000
-
-/**
- * One page of `GET /transaction`. Without a filter by status: that takes one status at a time, and `reversal-pending`
- * is not among those that it takes.
- */
-export async function listTransactions(
-  get: Get,
-  mode: Mode,
-  { from, to }: TimeRange,
-  cursor: string | null,
-): Promise<ListAnswer<ListedTransaction>> {
-  const query = new URLSearchParams({
-    from: new Date(from.getTime() - BEFORE_PAYMENT_MS).toISOString(),
-    to: to.toISOString(),
-    // Their page about lists says `perPage`, their description of this one `per_page`.
-    per_page: String(PER_PAGE),
-    ...pageQuery(cursor),
-  })
-  const answer = await get(`/transaction?${query}`)
-  if (answer.kind === 'unknown') return answer
-  const data = answer.status === 200 ? readData(answer.text) : undefined
-  const paid = readPaidTransactions(data)
-  if (!paid) return unknown(`it answered ${answer.status} with what we cannot read`)
-  const transactions: ListedTransaction[] = []
-  for (const transaction of paid) {
-    if (!isOfMode(transaction, mode)) return unknown('it answered in another mode')
-    const { at, reference } = transaction
-    if (!at || at < from || at >= to) continue
-    let returned = 0
-    if (isReversed(transaction)) {
-      const reversals = await reversalsOf(get, mode, transaction)
-      if ('kind' in reversals) return reversals
-      const sum = reversedBy(reversals, transaction, { withPending: false })
-      if (typeof sum === 'object') return sum
-      returned = sum
-    }
-    transactions.push({ ...receiptOf(transaction, at, returned), reference })
-  }
-  const nextCursor = nextOf(answer.text, cursor, (data as unknown[]).length)
-  return typeof nextCursor === 'object' && nextCursor !== null
-    ? nextCursor
-    : { kind: 'page', entries: transactions, nextCursor }
+function atMost(amount: Money, whole: Money): Money {
+  return amount.amount > whole.amount ? whole : amount
 }
 
 const PER_PAGE = 100
@@ -223,30 +222,47 @@ function nextOf(text: string, cursor: string | null, entries: number): string | 
 }
 
 /**
- * Every entry of a list over all of its pages, until `isEnough`. `path` ends with a query. After `MAX_PAGES` the list
- * is unknown: what is not read could be what matters.
+ * Every entry of a list over all of its pages, until `isEnough`. After `MAX_PAGES` the list is unknown: what is not
+ * read could be what matters.
  */
 export async function everyEntry<T>(
-  get: (path: string) => Promise<ProviderAnswer>,
+  get: Get,
   path: string,
   read: (data: unknown) => T[] | undefined,
   isEnough: (entries: T[]) => boolean = () => false,
 ): Promise<T[] | Unknown> {
-  const [base, given] = path.split('?')
   const entries: T[] = []
   let cursor: string | null = null
   for (let pages = 0; pages < MAX_PAGES; pages++) {
-    const query = new URLSearchParams(given)
-    for (const [name, value] of Object.entries(pageQuery(cursor))) query.set(name, value)
-    const answer = await get(`${base}?${query}`)
-    if (answer.kind === 'unknown') return answer
-    const some = answer.status === 200 ? read(readData(answer.text)) : undefined
-    if (!some) return unknown(`it answered ${answer.status} with what we cannot read`)
-    entries.push(...some)
-    const next = nextOf(answer.text, cursor, some.length)
-    if (next === null || isEnough(entries)) return entries
-    if (typeof next === 'object') return next
-    cursor = next
+    const page: Page<T> | Unknown = await readPage(get, path, cursor, read)
+    if ('kind' in page) return page
+    entries.push(...page.entries)
+    if (page.next === null || isEnough(entries)) return entries
+    cursor = page.next
   }
   return unknown('the list has more pages than are read')
+}
+
+interface Page<T> {
+  entries: T[]
+  next: string | null
+}
+
+/** `path` ends with a query. */
+async function readPage<T>(
+  get: Get,
+  path: string,
+  cursor: string | null,
+  read: (data: unknown) => T[] | undefined,
+): Promise<Page<T> | Unknown> {
+  const [base, given] = path.split('?')
+  const query = new URLSearchParams(given)
+  for (const [name, value] of Object.entries(pageQuery(cursor))) query.set(name, value)
+  const answer = await get(`${base}?${query}`)
+  if (answer.kind === 'unknown') return answer
+  const data = answer.status === 200 ? readData(answer.text) : undefined
+  const entries = read(data)
+  if (!entries) return unknown(`it answered ${answer.status} with what we cannot read`)
+  const next = nextOf(answer.text, cursor, (data as unknown[]).length)
+  return typeof next === 'object' && next !== null ? next : { entries, next }
 }

@@ -67,6 +67,7 @@ export interface PaystackRefund {
 
 /** A refund as the list shows it. */
 export interface ListedPaystackRefund extends PaystackRefund {
+  orderReference: string | null
   note: string
   at: Date
   disputeId: string | null
@@ -75,6 +76,9 @@ export interface ListedPaystackRefund extends PaystackRefund {
 export interface PaystackDispute {
   id: string
   transactionId: string
+  orderReference: string | null
+  /** The amount of the transaction, where the list shows it. */
+  ofTransaction: Money | null
   domain: string
   status: string
   resolution: string | null
@@ -164,6 +168,7 @@ const REFUND = {
 const decodeRefund = decoderOf(REFUND)
 const decodeListedRefund = decoderOf({
   ...REFUND,
+  transaction_reference: Lenient((value) => word(value)),
   merchant_note: Line,
   refunded_at: Time,
   createdAt: Time,
@@ -307,7 +312,8 @@ export function readListedRefunds(value: unknown): ListedPaystackRefund[] | unde
     const [refund, listed] = [readRefund(one), decodeListedRefund(one)]
     const at = listed?.refunded_at ?? listed?.createdAt ?? listed?.created_at
     if (!refund || !listed || !at) return undefined
-    return { ...refund, note: listed.merchant_note ?? '', at, disputeId: listed.dispute ?? null }
+    const { transaction_reference: orderReference, merchant_note: note, dispute: disputeId } = listed
+    return { ...refund, orderReference, note: note ?? '', at, disputeId }
   })
 }
 
@@ -319,6 +325,8 @@ export function readDisputes(value: unknown): PaystackDispute[] | undefined {
     const { id, transaction: transactionId, domain, status } = dispute
     return {
       ...{ id, transactionId, domain, status, openedAt },
+      orderReference: word(fields(fields(one)?.transaction)?.reference) ?? null,
+      ofTransaction: readTransaction(fields(one)?.transaction)?.amount ?? null,
       hundredths: dispute.refund_amount || null,
       resolution: dispute.resolution ?? null,
       category: dispute.category ?? null,

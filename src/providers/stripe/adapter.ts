@@ -29,7 +29,7 @@ import {
   sessionFor,
 } from './mapping.ts'
 import { findForgery, readingOf } from './notices.ts'
-import { listCharges, listReversalsOf, withLostDisputes } from './reversals.ts'
+import { listReversalsOf, listsOf, withLostDisputes } from './reversals.ts'
 import {
   readError,
   readIntentText,
@@ -214,7 +214,7 @@ function connect({ mode, settings, baseURL, http }: ClientOptions): ProviderClie
       return typeof found === 'string' ? listReversalsOf(get, [found]) : found
     },
 
-    lists: { transactions: (range, cursor) => listCharges(get, range, cursor) },
+    lists: listsOf(get),
   }
 
   /** The payment intent of an order; null before the first try to pay it. */

@@ -213,7 +213,7 @@ test('every paid order of a range is listed once, with what went back of it, and
   assert.ok(outcome.kind === 'paid')
   assert.deepEqual(
     seen.find(({ reference }) => reference === REFERENCE),
-    { ...outcome.receipts[0], reference: REFERENCE, returned: 1_099 },
+    { ...outcome.receipts[0], reference: REFERENCE, returned: 99, isReversed: true },
   )
   assert.deepEqual(seen.map(({ reference, amount }) => [reference, amount.amount]).toSorted(), [
     [REFERENCE, 1_099],
@@ -226,9 +226,41 @@ test('every paid order of a range is listed once, with what went back of it, and
   const again = await listTransactions(range, null)
   assert.ok(again.kind === 'page')
   const pending = again.entries.find(({ reference }) => reference === saved.reference)
-  assert.equal(pending?.returned, undefined, 'a refund that is under way has given nothing back')
+  assert.equal(pending?.returned, 500, 'as in a check, with refunds that are under way')
   const yesterday = { from: new Date(Date.now() - 86_400_000), to: new Date(Date.now() - 3_600_000) }
   assert.deepEqual(await listTransactions(yesterday, null), { kind: 'page', entries: [], nextCursor: null })
+})
+
+test('a refund as Stripe shows it is read, and what is for no payment intent or in no currency of ours is not ours', async (t) => {
+  const { connection, upstream } = await paid(t)
+  const sample = {
+    ...{ amount: 100, balance_transaction: null, charge: 'ch_1PgafuB7WZ01zgkWXYmPNZs8', created: 1_234_567_890 },
+    ...{ currency: 'usd', id: 're_1Pgc72B7WZ01zgkWqPvrRrPE', metadata: {}, object: 'refund', payment_intent: null },
+    ...{ reason: null, receipt_number: null, status: 'succeeded', transfer_reversal: null },
+  }
+  const ours = { ...sample, id: 're_2', payment_intent: 'pi_1', metadata: { refund: 'f', reference: REFERENCE } }
+  const foreign = { ...ours, id: 're_3', currency: 'isk' }
+  upstream.garble = () => ({
+    status: 200,
+    text: JSON.stringify({ object: 'list', url: '/v1/refunds', has_more: true, data: [sample, ours, foreign] }),
+  })
+  const range = { from: new Date(1_234_567_000_000), to: new Date(1_234_568_000_000) }
+  assert.deepEqual(await connection.lists?.refunds?.(range, null), {
+    kind: 'page',
+    entries: [
+      {
+        ...{
+          refundId: 're_2',
+          reference: 'f',
+          amount: usd(100),
+          status: 'successful',
+          at: new Date(1_234_567_890_000),
+        },
+        ...{ transactionId: 'pi_1', orderReference: REFERENCE },
+      },
+    ],
+    nextCursor: 're_3',
+  })
 })
 
 test('a start with keys that Stripe refuses says so', async (t) => {

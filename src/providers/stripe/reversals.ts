@@ -1,5 +1,6 @@
 import { money } from '../../kernel/money.ts'
 import {
+  type AccountLists,
   type ListAnswer,
   type ListedDispute,
   type ListedRefund,
@@ -23,6 +24,7 @@ import {
   type StripeDispute,
   type StripeRefund,
   type StripeTry,
+  unlessForeign,
 } from './wire.ts'
 
 /** Refunds, disputes and charges as Stripe lists them. README.md has the tables. */
@@ -57,56 +59,61 @@ export async function withLostDisputes(get: Get, outcome: Outcome, charge: Strip
 }
 
 /**
- * One page of the charges of a range, without those of other businesses of the account. The cursor is Stripe's id of
- * the last charge.
+ * The lists of the account, without other businesses of it where an entry tells. The cursor is Stripe's id of the last
+ * entry of a page.
  */
-export async function listCharges(
-  get: Get,
-  { from, to }: TimeRange,
-  cursor: string | null,
-): Promise<ListAnswer<ListedTransaction>> {
-  // Their times are whole seconds.
-  const [gte, lte] = [Math.floor(from.getTime() / 1000), Math.floor(to.getTime() / 1000)]
-  const after = cursor === null ? '' : `&starting_after=${encodeURIComponent(cursor)}`
-  const answer = await get(`/v1/charges?limit=${PAGE}&created[gte]=${gte}&created[lte]=${lte}${after}`)
-  if (answer.kind === 'unknown') return answer
-  const list = answer.status === 200 ? readList(answer.text, listed) : undefined
-  if (!list) return unreadable(answer.status)
-  const transactions: ListedTransaction[] = []
-  for (const { charge } of list.data) {
-    if (charge?.status !== 'succeeded' || charge.captured === 0) continue
-    const transaction = await transactionOf(get, charge)
-    if ('kind' in transaction) return transaction
-    transactions.push(transaction)
+export function listsOf(get: Get): AccountLists {
+  async function list<T, Entry>(
+    path: string,
+    { from, to }: TimeRange,
+    cursor: string | null,
+    read: (one: unknown) => T | null | undefined,
+    show: (one: T) => Entry[],
+  ): Promise<ListAnswer<Entry>> {
+    // Their times are whole seconds.
+    const [gte, lte] = [Math.floor(from.getTime() / 1000), Math.floor(to.getTime() / 1000)]
+    const after = cursor === null ? '' : `&starting_after=${encodeURIComponent(cursor)}`
+    const answer = await get(`${path}?limit=${PAGE}&created[gte]=${gte}&created[lte]=${lte}${after}`)
+    if (answer.kind === 'unknown') return answer
+    const page = answer.status === 200 ? readList(answer.text, withId(read)) : undefined
+    if (!page) return unreadable(answer.status)
+    const last = page.data.at(-1)
+    if (page.hasMore && !last) return unreadable(answer.status)
+    const entries = page.data.flatMap(({ one }) => (one === null ? [] : show(one)))
+    return { kind: 'page', entries, nextCursor: page.hasMore && last ? last.id : null }
   }
-  const last = list.data.at(-1)
-  if (list.hasMore && !last) return unreadable(answer.status)
-  return { kind: 'page', entries: transactions, nextCursor: list.hasMore && last ? last.id : null }
+  return {
+    transactions: (range, cursor) => list('/v1/charges', range, cursor, readCharge, listedCharge),
+    refunds: (range, cursor) =>
+      list('/v1/refunds', range, cursor, unlessForeign(readRefund), (refund) =>
+        ofIntent(refund.intentId, refund.orderReference, listedRefund(refund)),
+      ),
+    disputes: (range, cursor) =>
+      list('/v1/disputes', range, cursor, unlessForeign(readDispute), (dispute) =>
+        ofIntent(dispute.intentId, null, listedDispute(dispute)),
+      ),
+  }
 }
 
-function listed(value: unknown): { id: string; charge: StripeCharge | null } | undefined {
-  const charge = readCharge(value)
-  const id = idOf(value)
-  return charge === undefined || !id ? undefined : { id, charge }
+function withId<T>(read: (one: unknown) => T | undefined) {
+  return (value: unknown): { id: string; one: T } | undefined => {
+    const [one, id] = [read(value), idOf(value)]
+    return one === undefined || !id ? undefined : { id, one }
+  }
 }
 
-async function transactionOf(get: Get, charge: StripeCharge): Promise<ListedTransaction | Unknown> {
-  const { intentId, captured, currency, refunded, isDisputed, at, reference } = charge
-  const transactionId = intentId ?? charge.id
-  const given = refunded > 0 && intentId ? await succeededOf(get, intentId) : refunded
-  if (typeof given !== 'number') return given
-  const lost = isDisputed && intentId ? await lostOf(get, intentId, currency) : 0
-  if (typeof lost !== 'number') return lost
-  const returned = Math.min(captured, given + lost)
-  const sum = { amount: money(captured, currency), at, ...(returned > 0 && { returned }) }
-  return { transactionId, idIsProviders: true, reference, ...sum }
+/** What is for no payment intent is not ours. */
+function ofIntent<Entry>(transactionId: string | null, orderReference: string | null, entry: Entry) {
+  return transactionId === null ? [] : [{ ...entry, transactionId, orderReference }]
 }
 
-/** The charge's own sum has pending refunds in it, which our books count when they are done. */
-async function succeededOf(get: Get, intentId: string): Promise<number | Unknown> {
-  const refunds = await refundsOf(get, intentId)
-  if (!Array.isArray(refunds)) return refunds
-  return refunds.filter(({ status }) => status === 'succeeded').reduce((sum, { amount }) => sum + amount, 0)
+/** Its sum of refunds has those in it that are under way. What disputes took is in their own list. */
+function listedCharge(charge: StripeCharge): ListedTransaction[] {
+  const { id, intentId, status, captured, currency, refunded, isDisputed, at, reference } = charge
+  if (status !== 'succeeded' || captured === 0) return []
+  const sum = { amount: money(captured, currency), at, ...(refunded > 0 && { returned: Math.min(refunded, captured) }) }
+  const names = { transactionId: intentId ?? id, idIsProviders: true as const, reference }
+  return [{ ...names, ...sum, ...(isDisputed && { isReversed: true as const }) }]
 }
 
 async function lostOf(get: Get, intentId: string, currency: string): Promise<number | Unknown> {

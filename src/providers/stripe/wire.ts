@@ -96,6 +96,7 @@ const decodeDispute = decoderOf({
   ...SUM,
   amount: Amount,
   created: Time,
+  payment_intent: OptionalId,
   reason: OptionalWord,
   // `due_by` is 0 when the bank takes no answer.
   evidence_details: Lenient((value) => dateOfSeconds(fields(value)?.due_by)),
@@ -199,7 +200,15 @@ export function readDispute(value: unknown) {
   if (!dispute) return undefined
   const { id, status, amount, currency, reason, created: createdAt, evidence_details: respondBy } = dispute
   const tookMoney = dispute.balance_transactions?.includes(true) ?? false
-  return { id, status, amount, currency, reason, createdAt, respondBy, tookMoney }
+  return { id, status, amount, currency, reason, createdAt, respondBy, tookMoney, intentId: dispute.payment_intent }
+}
+
+/** Null for an entry in a currency that none of our orders has: the account is also used for other payments. */
+export function unlessForeign<T>(read: (value: unknown) => T | undefined) {
+  return (value: unknown): T | null | undefined => {
+    const currency = fields(value)?.currency
+    return word(currency) && !readCurrency(currency) ? null : read(value)
+  }
 }
 
 /** Null for a charge without our metadata: the account is also used for other payments. */

@@ -97,6 +97,13 @@ export function speaks(books: Books, ownURL: () => string): (asked: Asked) => Sa
     return { data: some.map(show), meta: { page_info: info } }
   }
 
+  /** `from` and `to` are days, both included. */
+  function within<T extends { at: string }>(all: T[], query: URLSearchParams): T[] {
+    const [from, to] = [query.get('from') ?? '0000-01-01', query.get('to') ?? '9999-12-31']
+    const known = all.filter(({ at }) => Date.parse(at) <= Date.now() - odd.lagMs)
+    return known.filter(({ at }) => at.slice(0, 10) >= from && at.slice(0, 10) <= to)
+  }
+
   function listTransactions(query: URLSearchParams): Said {
     const [reference, status] = [query.get('tx_ref'), query.get('status')]
     const some = within(books.tries, query).filter(
@@ -181,12 +188,6 @@ export function speaks(books: Books, ownURL: () => string): (asked: Asked) => Sa
 
 const ofTransaction = <T extends { of: { id: number } }>(all: T[], query: URLSearchParams) =>
   all.filter(({ of }) => !query.has('id') || String(of.id) === query.get('id'))
-
-/** `from` and `to` are days, both included. */
-function within<T extends { at: string }>(all: T[], query: URLSearchParams): T[] {
-  const [from, to] = [query.get('from') ?? '0000-01-01', query.get('to') ?? '9999-12-31']
-  return all.filter(({ at }) => at.slice(0, 10) >= from && at.slice(0, 10) <= to)
-}
 
 /** What the documents ask for, and nothing else. */
 function accept(body: string, needed: string[], allowed: string[]): Record<string, unknown> | string {

@@ -1,4 +1,4 @@
-import { money } from '../../../src/kernel/money.ts'
+import { type Currency, money } from '../../../src/kernel/money.ts'
 import { flutterwave } from '../../../src/providers/flutterwave/adapter.ts'
 import type { RawNotice } from '../../../src/providers/provider.ts'
 import type { Fake, FakeProvider } from '../fake-provider.ts'
@@ -75,6 +75,14 @@ export async function startFakeFlutterwave(t: { after(end: () => Promise<void>):
     },
     limitPages: (size) => {
       odd.pageSize = size
+    },
+    listsLag: (ms) => {
+      odd.lagMs = ms
+    },
+    otherShopSells() {
+      const amount = money(700, 'KES' as Currency)
+      const order = { reference: 'order-77', amount, redirectURL: '', email: 'bola@example.com', save: false }
+      books.addRefund(books.addTry(order), 200, null, 'completed-mpgs')
     },
     savedCards: TOKENS,
     // They never show one.

@@ -73,6 +73,8 @@ export interface Oddities {
   refundStatus: string
   comments: 'kept' | 'forgotten'
   pageSize: number
+  /** How old an entry has to be, to be in a list. */
+  lagMs: number
 }
 
 export type Books = ReturnType<typeof openBooks>
@@ -97,6 +99,7 @@ export function openBooks() {
     refundStatus: 'completed',
     comments: 'kept',
     pageSize: 20,
+    lagMs: 0,
   }
 
   // A quotient of two doubles is the nearest to it that there is, so it prints as it should.

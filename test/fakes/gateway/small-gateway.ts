@@ -24,7 +24,7 @@ export function smallGateway() {
   const payments = new Map<string, Payment>()
   const refunds = new Map<string, { id: string; [field: string]: unknown }>()
   const disputes: { of: string; id: string; amount: number; status: string; [field: string]: unknown }[] = []
-  let pageSize = 100
+  let [pageSize, lagMs] = [100, 0]
   const asked: Asked[] = []
   let [ids, namesHidden] = [0, false]
 
@@ -95,7 +95,7 @@ export function smallGateway() {
     return ok({ ...given, status: 'successful' })
   }
 
-  function returnsOf(payment: Payment) {
+  function returnsIn(payment: Payment) {
     const { reference, currency } = payment.asked
     const listed = payment.transactions
       .filter(({ kind }) => kind === 'refund')
@@ -104,23 +104,33 @@ export function smallGateway() {
         return { id, reference: ours, amount, currency, at, status: 'successful' }
       })
     const own = disputes.filter(({ of }) => of === reference).map(({ of, ...dispute }) => ({ ...dispute, currency }))
-    return ok({ reference, refunds: listed, disputes: own })
+    return { reference, refunds: listed, disputes: own }
   }
 
-  function transactions(query: URLSearchParams): Said {
+  function takenIn(payment: Payment) {
+    return payment.transactions
+      .filter(({ kind, status }) => (kind === 'charge' || kind === 'transfer') && status === 'paid')
+      .map(({ id, amount, currency, at }) => {
+        const { reference, refunded } = recordOf(payment)
+        return { id, reference, amount, currency, at, refunded }
+      })
+  }
+
+  /** A page of a list of the account. */
+  function listed(name: string, query: URLSearchParams): Said {
     const [from, to] = [query.get('from') ?? '', query.get('to') ?? '']
-    const taken = [...payments.values()].flatMap((payment) =>
-      payment.transactions
-        .filter(({ kind, status }) => (kind === 'charge' || kind === 'transfer') && status === 'paid')
-        .filter(({ at }) => String(at) >= from && String(at) < to)
-        .map(({ id, amount, currency, at }) => {
-          const { reference, refunded } = recordOf(payment)
-          return { id, reference, amount, currency, at, refunded }
-        }),
+    const latest = new Date(Date.now() - lagMs).toISOString()
+    const all = [...payments.values()].flatMap((payment): Record<string, unknown>[] => {
+      if (name === 'transactions') return takenIn(payment)
+      const { reference, refunds, disputes } = returnsIn(payment)
+      return (name === 'refunds' ? refunds : disputes).map((one) => ({ ...one, payment: reference }))
+    })
+    const found = all.filter(
+      ({ openedAt, at = openedAt }) => String(at) >= from && String(at) < to && String(at) <= latest,
     )
     const start = Number(query.get('cursor') ?? 0)
     const end = start + Math.min(pageSize, Number(query.get('limit')))
-    return ok({ transactions: taken.slice(start, end), nextCursor: end < taken.length ? String(end) : null })
+    return ok({ [name]: found.slice(start, end), nextCursor: end < found.length ? String(end) : null })
   }
 
   return {
@@ -131,6 +141,17 @@ export function smallGateway() {
     leftOf,
     limitPages: (size: number) => {
       pageSize = size
+    },
+    listsLag: (ms: number) => {
+      lagMs = ms
+    },
+    otherShopSells() {
+      const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
+      const asked = { reference: 'order-77', channel: 'card', amount: 700, currency: 'NGN', expiresAt }
+      const payment: Payment = { asked, body: '', transactions: [], saved: false }
+      payments.set(asked.reference, payment)
+      add(payment, 'charge', 'paid', 700)
+      add(payment, 'refund', 'paid', 200)
     },
     add,
     fail,
@@ -146,10 +167,10 @@ export function smallGateway() {
       if (method === 'POST' && path === '/sandbox/gateway/v1/charges') return open(body, true)
       if (method === 'POST' && path === '/sandbox/gateway/v1/refunds') return refund(body)
       const [, name = '', rest] = /^\/sandbox\/gateway\/v1\/payments\/([^/]+)(\/returns)?$/.exec(path) ?? []
-      if (path.startsWith('/sandbox/gateway/v1/transactions?'))
-        return transactions(new URLSearchParams(path.split('?')[1]))
+      const [, list = '', query] = /^\/sandbox\/gateway\/v1\/(transactions|refunds|disputes)\?(.*)$/.exec(path) ?? []
+      if (list) return listed(list, new URLSearchParams(query))
       const payment = payments.get(name)
-      if (method === 'GET' && payment && rest) return returnsOf(payment)
+      if (method === 'GET' && payment && rest) return ok(returnsIn(payment))
       return method === 'GET' && payment ? ok(recordOf(payment)) : refuse(404, 'not_found')
     },
   }
@@ -210,6 +231,8 @@ export async function setUp(t: TestContext) {
     },
     hideAccountNames: server.hideNames,
     limitPages: server.limitPages,
+    listsLag: server.listsLag,
+    otherShopSells: server.otherShopSells,
     async refundAtProvider(reference, amount) {
       const left = server.leftOf(find(reference))
       return amount > left ? undefined : server.add(find(reference), 'refund', 'paid', amount)

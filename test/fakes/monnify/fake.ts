@@ -57,6 +57,8 @@ export async function startFakeMonnify(t: { after(end: () => Promise<void>): voi
     hidesTransfers: false,
     refundsIn: 'newest first',
     pageLimit: 100,
+    ignoresFilters: false,
+    lagMs: 0,
   }
   const books = openBooks(switches)
   const asked: Asked[] = []
@@ -162,12 +164,10 @@ export async function startFakeMonnify(t: { after(end: () => Promise<void>): voi
     const [page, size] = [url.searchParams.get('page'), url.searchParams.get('size')].map(Number)
     if (switches.refusesRefunds && url.pathname.startsWith('/api/v1/refunds')) return NOT_APPROVED
     if (url.pathname === '/api/v1/sdk/transactions/banks') return say(BANKS)
-    if (url.pathname === '/api/v1/refunds') return say(books.pageOf(books.listedRefunds(), page ?? 0, size ?? 10))
+    if (url.pathname === '/api/v1/refunds')
+      return say(books.pageOf(books.listedRefunds(url.searchParams), page ?? 0, size ?? 10))
     if (url.pathname === '/api/v1/transactions/search') {
-      const [from, to] = [Number(url.searchParams.get('from')), Number(url.searchParams.get('to'))]
-      const found = [...books.transactions.values()].filter(
-        ({ startedAt }) => startedAt.getTime() >= from && startedAt.getTime() <= to,
-      )
+      const found = books.within(books.transactions.values(), url.searchParams, ({ startedAt }) => startedAt)
       return say(books.pageOf(found.toReversed().map(books.foundOf), page ?? 0, size ?? 10))
     }
     const [, refundReference] = /^\/api\/v1\/refunds\/([^/]+)$/.exec(url.pathname) ?? []
@@ -257,6 +257,15 @@ export async function startFakeMonnify(t: { after(end: () => Promise<void>): voi
     refundAtProvider: async (reference, amount) => books.refundAtProvider(books.find(reference), amount),
     limitPages: (size) => {
       switches.pageLimit = size
+    },
+    listsLag: (ms) => {
+      switches.lagMs = ms
+    },
+    otherShopSells() {
+      const asked = { paymentReference: `order-${books.transactions.size}`, amount: '700.00', redirectUrl: '' }
+      const transaction = books.begin(asked, 'CARD')
+      books.take(transaction, books.due(transaction))
+      books.refundAtProvider(transaction, 20_000)
     },
     transactionOf: books.find,
     endTokens: () => tokens.clear(),

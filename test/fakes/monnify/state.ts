@@ -60,6 +60,10 @@ export interface Switches {
   /** The order of the list of refunds. */
   refundsIn: 'newest first' | 'oldest first' | 'no order'
   pageLimit: number
+  /** The filters of the list of refunds have no effect. */
+  ignoresFilters: boolean
+  /** How old an entry has to be, to be in a list. */
+  lagMs: number
 }
 
 export type Books = ReturnType<typeof openBooks>
@@ -177,8 +181,22 @@ export function openBooks(switches: Switches) {
     }
   }
 
-  function listedRefunds(): object[] {
-    const byTime = [...refunds.values()].toSorted((a, b) => a.createdAt.getTime() - b.createdAt.getTime())
+  /** `from` and `to` are milliseconds. */
+  function within<T>(all: Iterable<T>, query: URLSearchParams, timeOf: (one: T) => Date): T[] {
+    const latest = switches.lagMs > 0 ? Date.now() - switches.lagMs : Number.MAX_SAFE_INTEGER
+    const to = Math.min(Number(query.get('to') ?? Number.MAX_SAFE_INTEGER), latest)
+    return [...all].filter((one) => {
+      const at = timeOf(one).getTime()
+      return at >= Number(query.get('from') ?? 0) && at <= to
+    })
+  }
+
+  function listedRefunds(query: URLSearchParams): object[] {
+    const filter = switches.ignoresFilters ? new URLSearchParams() : query
+    const wanted = filter.get('transactionReference')
+    const byTime = within(refunds.values(), filter, ({ createdAt }) => createdAt)
+      .filter(({ transaction }) => wanted === null || transaction.reference === wanted)
+      .toSorted((a, b) => a.createdAt.getTime() - b.createdAt.getTime())
     if (switches.refundsIn === 'newest first') byTime.reverse()
     if (switches.refundsIn === 'no order')
       byTime.sort((a, b) => a.reference.slice(-1).localeCompare(b.reference.slice(-1)))
@@ -220,6 +238,7 @@ export function openBooks(switches: Switches) {
     leftOf,
     pageOf,
     listedRefunds,
+    within,
     byTheirs: (reference: unknown) => [...transactions.values()].find((one) => one.reference === reference),
     find: (reference: string) => transactions.get(reference) ?? assert.fail('there is such a transaction'),
     refundsFor,

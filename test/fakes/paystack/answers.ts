@@ -36,19 +36,26 @@ export interface Paging {
   longestPage: number
   /** Lists say how many pages they have, or name the next one. */
   pages: 'counted' | 'named'
+  /** How old an entry has to be, to be in a list. */
+  lagMs: number
 }
 
-export function list<T>(
-  { longestPage, pages }: Paging,
+/** By the time of creation. */
+export function list<T extends { createdAt: string }>(
+  { longestPage, pages, lagMs }: Paging,
   message: string,
-  found: T[],
+  all: T[],
   query: URLSearchParams,
   show: (one: T) => object,
 ): Said {
+  const [from, to] = [Date.parse(query.get('from') ?? '1970-01-01'), Date.parse(query.get('to') ?? '9999-12-31')]
+  if (Number.isNaN(from) || Number.isNaN(to)) return refuse(400, 'invalid_params', '"from" is not valid')
+  const latest = Math.min(to, Date.now() - lagMs)
+  const found = all.filter(({ createdAt }) => Date.parse(createdAt) >= from && Date.parse(createdAt) <= latest)
   const asked = Number(query.get('perPage') ?? query.get('per_page') ?? 50)
   const [perPage, page] = [Math.min(asked, longestPage), Number(query.get('page') ?? 1)]
-  const from = query.get('use_cursor') === 'true' ? query.get('next') : null
-  const skipped = from === null ? (page - 1) * perPage : Number(Buffer.from(from, 'base64').toString().split(':')[1])
+  const start = query.get('use_cursor') === 'true' ? query.get('next') : null
+  const skipped = start === null ? (page - 1) * perPage : Number(Buffer.from(start, 'base64').toString().split(':')[1])
   const after = skipped + perPage
   const next = after < found.length ? Buffer.from(`undefined:${after}`).toString('base64') : null
   const meta =
@@ -80,7 +87,7 @@ export interface Behaviour extends Paging {
 
 export const AS_USUAL: Behaviour = {
   ...{ missing: 404, feesPassedOn: 0, metadata: '', reusable: true, longestPage: 100 },
-  ...{ pages: 'counted', namesDispute: true, hidesDisputedAmount: false, refundsNeedAttention: false },
+  ...{ pages: 'counted', lagMs: 0, namesDispute: true, hidesDisputedAmount: false, refundsNeedAttention: false },
 }
 
 export const TEST_CARD = {

@@ -56,6 +56,7 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
   // Beyond what a double can tell apart.
   let ids = 9_007_199_254_740_993n
 
+  const now = () => new Date().toISOString()
   const notFound = () => refuse(behaviour.missing, 'transaction_not_found', 'Transaction reference not found.')
   const find = (reference: string) => sales.get(reference) ?? assert.fail('there is such a sale')
   const codeOf = (sale: Sale) => `AUTH_${sale.code}`
@@ -153,7 +154,7 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
     }
     const note = `Refund for transaction ${sale.reference}`
     const notes = { merchantNote: String(body.merchant_note ?? note), customerNote: String(body.customer_note ?? note) }
-    const refund: Refund = { id: ++ids, sale, amount, status: 'pending', ...notes }
+    const refund: Refund = { id: ++ids, sale, amount, status: 'pending', ...notes, createdAt: now() }
     refunds.push(refund)
     sale.status = 'reversal-pending' // of a part, too
     if (behaviour.refundsNeedAttention) {
@@ -193,7 +194,8 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
   /** Completed at once. */
   function giveBackInDashboard(sale: Sale, amount: number, disputeId?: bigint): Refund {
     const note = `Refund for transaction ${sale.reference}`
-    const refund: Refund = { id: ++ids, sale, amount, status: 'processed', merchantNote: note, customerNote: note }
+    const notes = { merchantNote: note, customerNote: note }
+    const refund: Refund = { id: ++ids, sale, amount, status: 'processed', ...notes, createdAt: now() }
     if (disputeId !== undefined && behaviour.namesDispute) refund.disputeId = disputeId
     refunds.push(refund)
     sale.status = 'reversed'
@@ -241,19 +243,6 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
   const ofTransaction = <T extends { sale: Sale }>(all: T[], query: URLSearchParams) =>
     all.filter(({ sale }) => !query.has('transaction') || query.get('transaction') === `${sale.id}`)
 
-  /** By the time of creation, newest first, whatever became of them. */
-  function listSales(query: URLSearchParams): Said {
-    const [from, to] = [Date.parse(query.get('from') ?? ''), Date.parse(query.get('to') ?? '')]
-    if (Number.isNaN(from) || Number.isNaN(to)) return refuse(400, 'invalid_params', '"from" is not valid')
-    const found = [...sales.values()].filter(({ createdAt }) => {
-      const at = Date.parse(createdAt)
-      return at >= from && at <= to
-    })
-    return list(behaviour, 'Transactions retrieved', found.toReversed(), query, (sale) =>
-      transactionOf(sale, behaviour.metadata),
-    )
-  }
-
   /** The customer's side: pages without a key. */
   function showPage(request: Asked): Said | undefined {
     const back = ({ callbackURL, reference }: Sale) => {
@@ -294,10 +283,12 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
     if (pathname === '/dispute') {
       return list(behaviour, 'Disputes retrieved', ofTransaction(disputes, searchParams), searchParams, disputeOf)
     }
-    if (pathname === '/transaction') return listSales(searchParams)
+    const show = (sale: Sale) => transactionOf(sale, behaviour.metadata)
+    if (pathname === '/transaction')
+      return list(behaviour, 'Transactions retrieved', [...sales.values()].toReversed(), searchParams, show)
     const [, , verb, reference] = pathname.split('/')
     const sale = verb === 'verify' ? sales.get(reference ?? '') : [...sales.values()].find(({ id }) => `${id}` === verb)
-    return sale ? ok('Verification successful', transactionOf(sale, behaviour.metadata)) : notFound()
+    return sale ? ok('Verification successful', show(sale)) : notFound()
   }
 
   const sign = (body: Buffer, at: Date, key = keys.secretKey): RawNotice => ({
@@ -344,6 +335,14 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
     closeDispute: async (id, outcome) => close(id, outcome),
     limitPages: (size) => {
       behaviour.longestPage = size
+    },
+    listsLag: (ms) => {
+      behaviour.lagMs = ms
+    },
+    otherShopSells() {
+      const sale = open({ email: 'bola@example.com', amount: 70_000 }, {})
+      pay(sale)
+      giveBackInDashboard(sale, 20_000)
     },
     savedCards: { ...CARDS, unheardOf: 'AUTH_nobody' },
     notices: {

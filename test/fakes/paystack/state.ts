@@ -30,6 +30,7 @@ export interface Refund {
   status: string
   merchantNote: string
   customerNote: string
+  createdAt: string
   /** The dispute that it settles. */
   disputeId?: bigint
 }
@@ -79,11 +80,20 @@ export function chargeOf(sale: Sale): object {
   }
 }
 
-export function refundOf({ id, sale, amount, status, merchantNote, customerNote, disputeId }: Refund): object {
+export function refundOf({
+  id,
+  sale,
+  amount,
+  status,
+  merchantNote,
+  customerNote,
+  disputeId,
+  createdAt,
+}: Refund): object {
   return {
     ...{ id, transaction: sale.id, integration: 100_032, domain: 'test', currency: sale.currency, amount, status },
     ...{ merchant_note: merchantNote, customer_note: customerNote, dispute: disputeId ?? null, settlement: null },
-    ...{ transaction_reference: sale.reference, refunded_by: 'ada', createdAt: new Date().toISOString() },
+    ...{ transaction_reference: sale.reference, refunded_by: 'ada', createdAt },
   }
 }
 

@@ -11,6 +11,8 @@ export interface ApiSwitches {
   needsTheirScript: boolean
   /** The most entries that a page of a list has, whatever is asked for. */
   pageLimit: number
+  /** How old an entry has to be, to be in a list. */
+  lagMs: number
 }
 
 class Refusal extends Error {
@@ -173,7 +175,7 @@ export function createApi(books: Books, switches: ApiSwitches, url: () => string
       /^\/v1\/(checkout\/sessions|payment_intents|refunds|disputes|charges)(?:\/([^/]+))?$/.exec(path) ?? []
     const known = id ? ['expand[]'] : ['limit', 'starting_after', 'created[gte]', 'created[lte]', 'payment_intent']
     for (const name of query.keys()) if (!known.includes(name)) throw invalid('parameter_unknown', name)
-    const page = pager(switches.pageLimit, query, path)
+    const page = pager(switches, query, path)
     if (collection === 'checkout/sessions') {
       if (!id) return page(books.sessions, (session) => books.sessionObject(session))
       const session = books.sessions.find((one) => one.id === id)
@@ -184,7 +186,8 @@ export function createApi(books: Books, switches: ApiSwitches, url: () => string
       if (id) return books.intentObject(intentBy(id, 'intent'), wants)
       return page(books.intents, (intent) => books.intentObject(intent))
     }
-    const ofOnePayment = ({ intent }: { intent: Intent }) => intent.id === query.get('payment_intent')
+    const ofOnePayment = ({ intent }: { intent: Intent }) =>
+      !query.has('payment_intent') || intent.id === query.get('payment_intent')
     if (collection === 'refunds' && !id) return page(books.refunds.filter(ofOnePayment), books.refundObject)
     if (collection === 'disputes' && !id) return page(books.disputes.filter(ofOnePayment), books.disputeObject)
     if (collection === 'charges' && !id) {
@@ -204,13 +207,14 @@ export function createApi(books: Books, switches: ApiSwitches, url: () => string
 }
 
 /** Newest first, from after the cursor on. */
-function pager(most: number, query: URLSearchParams, url: string) {
+function pager({ pageLimit, lagMs }: ApiSwitches, query: URLSearchParams, url: string) {
   return <T extends { id: string; created: number }>(all: T[], show: (one: T) => object): object => {
     const asked = Number(query.get('limit') ?? 10)
     if (!(asked >= 1 && asked <= 100)) throw invalid('parameter_invalid_integer', 'limit')
-    const limit = Math.min(asked, most)
+    const limit = Math.min(asked, pageLimit)
     const from = Number(query.get('created[gte]') ?? 0)
-    const to = Number(query.get('created[lte]') ?? Number.MAX_SAFE_INTEGER)
+    const latest = Math.floor((Date.now() - lagMs) / 1000)
+    const to = Math.min(Number(query.get('created[lte]') ?? Number.MAX_SAFE_INTEGER), latest)
     const inside = all.filter(({ created }) => created >= from && created <= to).reverse()
     const cursor = query.get('starting_after')
     const start = cursor === null ? 0 : inside.findIndex(({ id }) => id === cursor) + 1

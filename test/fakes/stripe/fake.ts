@@ -27,6 +27,7 @@ export const startFakeStripe = (async (t) => {
     breakNext: 0,
     needsTheirScript: false,
     pageLimit: 100,
+    lagMs: 0,
   }
   const api = createApi(books, switches, () => url)
   const upstream = await startUpstream(
@@ -179,6 +180,16 @@ export const startFakeStripe = (async (t) => {
     },
     limitPages(size: number) {
       switches.pageLimit = size
+    },
+    listsLag(ms: number) {
+      switches.lagMs = ms
+    },
+    /** Its currency is none of ours, and it notes nothing. */
+    otherShopSells() {
+      const intent = books.openIntent({ amount: 700, currency: 'isk' })
+      Object.assign(intent, { reference: undefined })
+      books.succeed(intent)
+      books.giveBack(intent, 200, {})
     },
     books,
     api,

@@ -9,6 +9,7 @@ import { listUnmatchedMoney } from '../../../src/payments/store/unmatched.ts'
 import { matchTransfer } from '../../../src/payments/transfers/handle-transfer.ts'
 import { auditProvider } from '../../../src/reconciliation/audit-provider.ts'
 import { askByHand } from '../../../src/reconciliation/run-store.ts'
+import { eventually } from '../../support/paying.ts'
 import { withEach } from '../../support/provider-journey.ts'
 import { type At, startProviderWorld } from '../../support/provider-world.ts'
 import { runDue } from '../../support/reconciling.ts'
@@ -38,7 +39,15 @@ async function auditOf(place: Pick<At, 'shop' | 'name'>) {
 /** As `manilla audit --provider --repair`. Then the worker does what it was asked to do. */
 async function repair(place: Pick<At, 'shop' | 'name'>) {
   await askByHand(database, await scopeOf(place), range())
-  await runDue(parts)
+  // The test of another provider may have claimed a run of this one.
+  await eventually(
+    async () => {
+      await runDue(parts)
+      return database.rows(sql`
+        select from reconciliation_runs where time_window = 'by hand' and merchant_id = ${place.shop.merchantUuid}`)
+    },
+    ({ length }) => length === 0,
+  )
   while ((await checkDueAttempts(parts, 10)) > 0);
 }
 
@@ -65,7 +74,8 @@ await withEach(world, 'the audit against the provider’s own list', (_way, plac
     await fake.customer.payByCard(order, { save: false })
     fake.takeNotices() // lost
     const { agreed, findings } = await auditOf(place)
-    assert.deepEqual([agreed, findings], [1, [`the provider took ${text(amount)}, our records do not have it`]])
+    assert.deepEqual([agreed, findings.length], [1, 1], findings.join('\n'))
+    assert.match(String(findings[0]), /^the provider took .* our records (do not have it|have ₦0.00)/)
   })
 
   test('a refund that was made at the provider is a difference until it is reconciled', async () => {
@@ -77,10 +87,14 @@ await withEach(world, 'the audit against the provider’s own list', (_way, plac
     await fake.refundAtProvider?.(order, part)
     fake.takeNotices()
     const { findings } = await auditOf(place)
+    const isOfRefund = /the provider (refunded|gave back) .*, our records (do not have it|have .?0.00)/
     assert.ok(
-      findings.includes(`the provider gave back ${text(part)}, our records have ${text(0)}`),
+      findings.some((finding) => isOfRefund.test(finding)),
       findings.join('\n'),
     )
+    await repair(place)
+    assert.deepEqual((await auditOf(place)).findings, [])
+    assert.equal((await payment(reference)).amountRefunded, part)
   })
 
   test('the repair checks orders and refunds that are not on record, and records unknown money as unmatched', async () => {
@@ -150,15 +164,13 @@ await withEach(world, 'the audit against the provider’s own list', (_way, plac
        where a.order_reference = ${order}`)
     assert.ok(row, `a receipt of ${id}`)
     await change(sql`update receipts set amount = amount - 1 where id = ${row.id}::bigint`)
-    assert.ok(
-      (await auditOf(place)).findings.includes(
-        `the provider took ${text(amount)}, our records have ${text(amount - 1)}`,
-      ),
-    )
+    const [less] = (await auditOf(place)).findings
+    assert.match(String(less), /^the provider took .*, our records have /)
+    assert.ok(less?.endsWith(text(amount - 1)), less)
     await change(sql`update receipts set transaction_id = 'made-up' where id = ${row.id}::bigint`)
-    assert.ok(
-      (await auditOf(place)).findings.includes(`our records have ${text(amount - 1)}, the provider does not list it`),
-    )
+    // Monnify's list has orders, and no ids of transactions.
+    const unlisted = `our records have ${text(amount - 1)}, the provider does not list it`
+    assert.equal((await auditOf(place)).findings.includes(unlisted), place.name !== 'monnify')
     await change(
       sql`update receipts set amount = amount + 1, transaction_id = ${row.transaction_id} where id = ${row.id}::bigint`,
     )

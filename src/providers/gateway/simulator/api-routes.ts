@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { merchantOfKey } from '../keys.ts'
 import type { Dice } from './dice.ts'
-import { returnsOf } from './disputes.ts'
+import { listDisputes, listRefunds, returnsOf } from './disputes.ts'
 import { type CallFault, type Chance, callFault } from './faults.ts'
 import type { HeldSockets } from './held-sockets.ts'
 import {
@@ -77,14 +77,20 @@ export function apiRoutes(app: FastifyInstance, { ledger, dice, held, masterKey 
     }),
   )
 
-  app.get(
-    '/v1/transactions',
-    HIDDEN,
-    answering(async ({ merchantUuid, request }) => ({
-      status: 200,
-      data: await listTaken(ledger, merchantUuid, readTransactionsQuery(request.query as Record<string, unknown>)),
-    })),
-  )
+  for (const [name, list] of Object.entries({
+    transactions: listTaken,
+    refunds: listRefunds,
+    disputes: listDisputes,
+  })) {
+    app.get(
+      `/v1/${name}`,
+      HIDDEN,
+      answering(async ({ merchantUuid, request }) => ({
+        status: 200,
+        data: await list(ledger, merchantUuid, readTransactionsQuery(request.query as Record<string, unknown>)),
+      })),
+    )
+  }
 
   app.post(
     '/v1/refunds',

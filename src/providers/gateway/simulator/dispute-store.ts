@@ -60,6 +60,50 @@ export async function saveDispute(tx: DatabaseTransaction, dispute: Dispute): Pr
      where place = ${dispute.place} and id = ${dispute.id}`)
 }
 
+/** A page of a list, in the order of time. `after`: the id of the last entry of the page before. */
+export interface PageRange {
+  from: Date
+  to: Date
+  after: number
+  limit: number
+}
+
+/** Disputes that were opened in a range of time, each with the reference of its payment. */
+export function findDisputes(
+  queries: Queries,
+  merchantUuid: string,
+  { from, to, after, limit }: PageRange,
+): Promise<(Dispute & { payment: string })[]> {
+  const place = placeOfMerchant(merchantUuid)
+  return queries.rows(sql`
+    select d.*, p.reference as payment from (
+      select ${COLUMNS} from gateway_disputes
+       where place = ${place} and merchant_id = ${merchantUuid} and opened_at >= ${from} and opened_at < ${to} and id > ${after}::bigint
+       order by id limit ${limit}) d
+      join gateway_payments p on p.place = ${place} and p.id = d."paymentId"
+     order by d.id`)
+}
+
+export type Refund = Pick<Transaction, 'id' | 'kind' | 'amount' | 'currency' | 'at' | 'byHand' | 'refundReference'>
+
+/** Refunds that were made in a range of time. `disputeId`: the dispute that it settles. */
+export function findRefunds(
+  queries: Queries,
+  merchantUuid: string,
+  { from, to, after, limit }: PageRange,
+): Promise<(Refund & { payment: string; disputeId: number | null })[]> {
+  const place = placeOfMerchant(merchantUuid)
+  return queries.rows(sql`
+    select t.id, t.kind, t.amount, t.currency, t.at, t.refund_reference as "refundReference", t.by_hand as "byHand",
+           p.reference as payment, d.id as "disputeId" from (
+      select * from gateway_transactions
+       where place = ${place} and merchant_id = ${merchantUuid} and kind = 'refund' and at >= ${from} and at < ${to} and id > ${after}::bigint
+       order by id limit ${limit}) t
+      join gateway_payments p on p.place = ${place} and p.id = t.payment_id
+      left join gateway_disputes d on d.place = ${place} and d.settled_by = t.id
+     order by t.id`)
+}
+
 /** A paid transaction with the payment that it belongs to. */
 export type TakenTransaction = Transaction & { reference: string; refunded: number }
 
@@ -67,7 +111,7 @@ export type TakenTransaction = Transaction & { reference: string; refunded: numb
 export function findTaken(
   queries: Queries,
   merchantUuid: string,
-  { from, to, after, limit }: { from: Date; to: Date; after: number; limit: number },
+  { from, to, after, limit }: PageRange,
 ): Promise<TakenTransaction[]> {
   const place = placeOfMerchant(merchantUuid)
   return queries.rows(sql`

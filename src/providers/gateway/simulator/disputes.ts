@@ -1,4 +1,14 @@
-import { type Dispute, disputesOf, findDispute, insertDispute, saveDispute } from './dispute-store.ts'
+import {
+  type Dispute,
+  disputesOf,
+  findDispute,
+  findDisputes,
+  findRefunds,
+  insertDispute,
+  type PageRange,
+  type Refund,
+  saveDispute,
+} from './dispute-store.ts'
 import type { Chance } from './faults.ts'
 import { type Books, changeBooks, type LedgerDeps } from './ledger.ts'
 import { findPayment, insertTransaction, savePayment } from './ledger-store.ts'
@@ -159,22 +169,36 @@ export async function returnsOf({ database }: LedgerDeps, { payment, transaction
     reference: payment.reference,
     refunds: transactions
       .filter(({ kind }) => kind === 'refund')
-      .map((refund) => {
-        const dispute = disputes.find(({ settledBy }) => settledBy === refund.id)
-        return {
-          id: transactionId(refund),
-          // A refund of the dashboard has no reference of the merchant's.
-          reference: refund.byHand ? null : refund.refundReference,
-          amount: refund.amount,
-          currency: refund.currency,
-          status: 'successful',
-          at: refund.at.toISOString(),
-          ...(dispute && { dispute: `gds_${dispute.id}` }),
-        }
-      }),
+      .map((refund) => refundView(refund, disputes.find(({ settledBy }) => settledBy === refund.id)?.id)),
     disputes: disputes.map(disputeView),
   }
 }
+
+function refundView(refund: Refund, disputeId: number | null | undefined) {
+  const { amount, currency, at, byHand, refundReference } = refund
+  return {
+    id: transactionId(refund),
+    // A refund of the dashboard has no reference of the merchant's.
+    ...{ reference: byHand ? null : refundReference, amount, currency, status: 'successful', at: at.toISOString() },
+    ...(disputeId && { dispute: `gds_${disputeId}` }),
+  }
+}
+
+/** A page of the refunds that were made in a range of time, each with the reference of its payment. */
+export async function listRefunds({ database }: LedgerDeps, merchantUuid: string, range: PageRange) {
+  const found = await findRefunds(database, merchantUuid, range)
+  const refunds = found.map((refund) => ({ ...refundView(refund, refund.disputeId), payment: refund.payment }))
+  return { refunds, nextCursor: cursorAfter(found, range) }
+}
+
+export async function listDisputes({ database }: LedgerDeps, merchantUuid: string, range: PageRange) {
+  const found = await findDisputes(database, merchantUuid, range)
+  const disputes = found.map((dispute) => ({ ...disputeView(dispute), payment: dispute.payment }))
+  return { disputes, nextCursor: cursorAfter(found, range) }
+}
+
+export const cursorAfter = (found: { id: number }[], { limit }: PageRange) =>
+  found.length === limit ? String(found.at(-1)?.id) : null
 
 async function withDispute<Result>(
   deps: LedgerDeps,

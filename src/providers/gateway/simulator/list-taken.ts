@@ -1,4 +1,5 @@
-import { findTaken } from './dispute-store.ts'
+import { findTaken, type PageRange } from './dispute-store.ts'
+import { cursorAfter } from './disputes.ts'
 import type { LedgerDeps } from './ledger.ts'
 import { findTransactions } from './ledger-store.ts'
 import { placeOfMerchant } from './place.ts'
@@ -7,11 +8,7 @@ import { type Transaction, transactionId } from './record.ts'
 /**
  * A page of what was taken in a range of time. `refunded` is what was given back of that transaction, see `shareOf`.
  */
-export async function listTaken(
-  { database }: LedgerDeps,
-  merchantUuid: string,
-  range: { from: Date; to: Date; after: number; limit: number },
-) {
+export async function listTaken({ database }: LedgerDeps, merchantUuid: string, range: PageRange) {
   const taken = await findTaken(database, merchantUuid, range)
   const all = await findTransactions(database, placeOfMerchant(merchantUuid), [
     ...new Set(taken.map(({ paymentId }) => paymentId)),
@@ -26,7 +23,7 @@ export async function listTaken(
       at: transaction.at.toISOString(),
       refunded: shareOf(transaction, byPayment.get(transaction.paymentId) ?? [], transaction.refunded),
     })),
-    nextCursor: taken.length === range.limit ? String(taken.at(-1)?.id) : null,
+    nextCursor: cursorAfter(taken, range),
   }
 }
 

@@ -1,0 +1,57 @@
+import type { Money } from '../kernel/money.ts'
+import type { ListedDispute, ListedRefund, Receipt, Unknown } from './provider.ts'
+
+/** The port's lists of a whole account. For reconciliation. */
+
+/** No list makes a call for each entry: what a list does not say, the caller asks for, order by order. */
+export interface AccountLists {
+  /** Only money: paid transactions, also when it was given back. */
+  transactions?: ListReader<ListedTransaction>
+  refunds?: ListReader<OfAccount<ListedRefund>>
+  disputes?: ListReader<OfAccount<ListedDispute>>
+}
+
+export type ListReader<Entry> = (range: TimeRange, cursor: string | null) => Promise<ListAnswer<Entry>>
+
+/**
+ * By the time when the provider made the transaction, the refund or the dispute. A transaction may be made when its
+ * link is, so it may be paid days later. Every entry of the range is listed, and some that are shortly before or after
+ * it: the caller widens the range, and compares the times where it matters.
+ */
+export interface TimeRange {
+  from: Date
+  to: Date
+}
+
+export type ListAnswer<Entry> =
+  | { kind: 'page'; entries: Entry[]; nextCursor: string | null }
+  /** The provider has no such list for this kind of account, and why. */
+  | { kind: 'unsupported'; because: string }
+  | Unknown
+
+/** The order that a listed refund or dispute is about. A provider names at least one of the two. */
+export interface OfOrder {
+  /** As in `Receipt`, or the provider's own reference of the order where it has no ids of transfers. */
+  transactionId: string | null
+  /** Our reference of the order, or the provider's own. */
+  orderReference: string | null
+}
+
+/**
+ * An entry of a list by account. `amount` may have the provider's fees in it, where the list of the order leaves them
+ * out, and is null when the list does not name the currency: the order's own list is exact.
+ */
+export type OfAccount<Entry> = Omit<Entry, 'amount'> & OfOrder & { amount: Money | null }
+
+/** A successful transaction as the provider lists it. */
+export interface ListedTransaction extends Receipt {
+  /** Our reference of the order, or the provider's own; null when it names neither. */
+  reference: string | null
+  /** Money went back, or may have: the list does not say how much. */
+  isReversed?: true
+  /**
+   * The list names an order that was paid, and not its transactions: `transactionId` is the provider's reference of the
+   * order, `amount` the least that was paid, `at` when it was made. Records with less are a reason to ask for the order.
+   */
+  isOfOrder?: true
+}
