@@ -37,6 +37,7 @@ for (const question of QUESTION) {
       inFlight--
       return { kind: 'unknown' as const, because: 'no answer' }
     }
+    const lists = { transactions: hang, refunds: hang, disputes: hang }
     const first = await start(silent)
     const paid = await start(healthy)
     adversary.charge(paid.attempt.orderReference, 'pays')
@@ -45,7 +46,7 @@ for (const question of QUESTION) {
     const connect = async (owner: { merchantId: string }): Promise<ProviderClient> => {
       const connection = adversary.connection('honest')
       return owner.merchantId === merchantId
-        ? { ...connection, check: hang, refund: hang, lists: { transactions: hang, refunds: hang, disputes: hang } }
+        ? { ...connection, ...(question === 'page of a list' ? { lists } : { check: hang, refund: hang }) }
         : { ...connection, lists: { transactions: async () => ({ kind: 'page', entries: [], nextCursor: null }) } }
     }
     await database.rows(sql`update refunds set due_at = null`)

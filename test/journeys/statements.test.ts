@@ -13,7 +13,7 @@ const place = await world.addProvider(paystack.start)
 
 /** Statements of timers, which run without payments too, and notifications, which many changes share. */
 const OF_TIMERS =
-  /pg_notify|delivery_workers|delivery_retries|clock_timestamp|place between|skip locked|expires_at <= now\(\)|reconciliation_runs/
+  /pg_notify|delivery_workers|delivery_retries|clock_timestamp|place between|skip locked|expires_at <= now\(\)|reconciliation_/
 
 const sent: string[] = []
 const { query } = pg.Client.prototype
