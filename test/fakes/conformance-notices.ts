@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test as nodeTest, type TestContext } from 'node:test'
 import fc from 'fast-check'
-import type { Provider, RawNotice } from '../../src/providers/provider.ts'
+import type { Provider, RawNotice, Receipt } from '../../src/providers/provider.ts'
 import { assertSensible, change, changed, GARBAGE, noticeOf } from './conformance-checks.ts'
 import type { Features, Rig } from './conformance-rig.ts'
 
@@ -43,6 +43,16 @@ export function noticesConformance(
     for (const [what, notice] of Object.entries(bad)) {
       assert.equal(rig.connection.readNotice(notice).kind, 'forged', what)
     }
+  })
+
+  test('money in a notice has the id that its check gives it, and whose id it is', async (t) => {
+    const rig = await rigFor(t)
+    const { handle, signed } = (await noticeOf(rig, 'paid')) ?? assert.fail('every provider tells of money')
+    const idsOf = (receipts: Receipt[]) =>
+      receipts.map(({ transactionId, idIsProviders }) => [transactionId, idIsProviders])
+    const [reading, outcome] = [rig.connection.readNotice(signed), await rig.connection.check(handle)]
+    assert.ok(reading.kind === 'notice' && outcome.kind === 'paid')
+    assert.deepEqual(idsOf(reading.receipts), idsOf(outcome.receipts))
   })
 
   test('an odd or huge notice never throws, signed or not', async (t) => {

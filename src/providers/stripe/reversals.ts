@@ -112,7 +112,8 @@ function listedCharge(charge: StripeCharge): ListedTransaction[] {
   const { id, intentId, status, captured, currency, refunded, isDisputed, at, reference } = charge
   if (status !== 'succeeded' || captured === 0) return []
   const sum = { amount: money(captured, currency), at, ...(refunded > 0 && { returned: Math.min(refunded, captured) }) }
-  const names = { transactionId: intentId ?? id, idIsProviders: true as const, reference }
+  // A charge is one try of an intent. Where no intent is named, the same money has another id elsewhere.
+  const names = { transactionId: intentId ?? id, ...(intentId && { idIsProviders: true as const }), reference }
   return [{ ...names, ...sum, ...(isDisputed && { isReversed: true as const }) }]
 }
 
