@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { test as nodeTest, type TestContext } from 'node:test'
-import type { ListAnswer, ListReader, OfOrder, Provider, ProviderClient } from '../../src/providers/provider.ts'
+import type {
+  ListAnswer,
+  ListedTransaction,
+  ListReader,
+  OfOrder,
+  Provider,
+  ProviderClient,
+  Receipt,
+} from '../../src/providers/provider.ts'
 import {
   closeDispute,
   disputeAtProvider,
@@ -10,7 +18,7 @@ import {
   withWrongKeys,
 } from './conformance-reversals.ts'
 import type { Features, Rig } from './conformance-rig.ts'
-import { newReference, startedCard } from './rig.ts'
+import { handleOf, newReference, orderOf, startedCard } from './rig.ts'
 
 /** Conformance of the lists by account: they say the same as the answers by order. */
 export function listsConformance(
@@ -20,8 +28,9 @@ export function listsConformance(
 ): void {
   const { listsTransactions = false, listsDisputes = false } = features
   const { name } = provider.capabilities
-  const test = (what: string, run: (t: TestContext) => Promise<void>) =>
-    listsTransactions && nodeTest(`${name}: ${what}`, run)
+  const testIf = (applies: boolean, what: string, run: (t: TestContext) => Promise<void>) =>
+    listsTransactions && applies && nodeTest(`${name}: ${what}`, run)
+  const test = (what: string, run: (t: TestContext) => Promise<void>) => testIf(true, what, run)
 
   test('every payment of a range is listed once, page by page, and says what the check of its order says', async (t) => {
     const rig = await rigFor(t)
@@ -70,6 +79,34 @@ export function listsConformance(
     const others = transactions.filter(({ reference }) => !sold.some((sale) => isOf(sale, reference)))
     assert.ok(others.length <= 1, 'the payment of the other shop')
   })
+
+  const hasAccounts = provider.capabilities.channels.includes('virtual-bank-account')
+  testIf(
+    hasAccounts,
+    'a transfer is listed as its order is checked, and only an id that they said is theirs',
+    async (t) => {
+      const rig = await rigFor(t)
+      const order = orderOf(rig)
+      const account = await rig.connection.openVirtualAccount(order)
+      assert.ok(account.kind === 'account')
+      await rig.customer.transfer?.(order.reference, account.amountToTransfer)
+      const said: string[] = []
+      rig.upstream.garble = (answer) => {
+        said.push(answer.text)
+        return answer
+      }
+      const outcome = await rig.connection.check(handleOf(order, account, 'virtual-bank-account'))
+      assert.ok(outcome.kind === 'paid')
+      for (const { transactionId, idIsProviders } of outcome.receipts)
+        assert.equal(idIsProviders ?? false, said.join().includes(transactionId))
+      const { transactions } = await everything(rig.connection)
+      const [entry, ...more] = transactions
+      assert.ok(entry && more.length === 0)
+      if (entry.isOfOrder)
+        assert.deepEqual([entry.transactionId, entry.amount], [account.providerReference, order.amount])
+      else assert.deepEqual(outcome.receipts, [withoutReference(entry)])
+    },
+  )
 
   test('what a list shows late is there later, and a range before it has nothing', async (t) => {
     const rig = await rigFor(t)
@@ -169,6 +206,8 @@ async function everyEntry<Entry>(list: ListReader<Entry>, range: ReturnType<type
   }
   assert.fail('the list ends')
 }
+
+const withoutReference = ({ reference: _, ...entry }: ListedTransaction): Receipt => entry
 
 const withoutNames = <Entry extends OfOrder>(entries: Entry[]) =>
   entries.map(({ transactionId: _, orderReference: __, ...entry }) => entry)
