@@ -50,7 +50,7 @@ export function list<T extends { createdAt: string }>(
 ): Said {
   const [from, to] = [Date.parse(query.get('from') ?? '1970-01-01'), Date.parse(query.get('to') ?? '9999-12-31')]
   if (Number.isNaN(from) || Number.isNaN(to)) return refuse(400, 'invalid_params', '"from" is not valid')
-  const latest = Math.min(to, Date.now() - lagMs)
+  const latest = lagMs > 0 ? Math.min(to, Date.now() - lagMs) : to
   const found = all.filter(({ createdAt }) => Date.parse(createdAt) >= from && Date.parse(createdAt) <= latest)
   const asked = Number(query.get('perPage') ?? query.get('per_page') ?? 50)
   const [perPage, page] = [Math.min(asked, longestPage), Number(query.get('page') ?? 1)]

@@ -213,8 +213,8 @@ function pager({ pageLimit, lagMs }: ApiSwitches, query: URLSearchParams, url: s
     if (!(asked >= 1 && asked <= 100)) throw invalid('parameter_invalid_integer', 'limit')
     const limit = Math.min(asked, pageLimit)
     const from = Number(query.get('created[gte]') ?? 0)
-    const latest = Math.floor((Date.now() - lagMs) / 1000)
-    const to = Math.min(Number(query.get('created[lte]') ?? Number.MAX_SAFE_INTEGER), latest)
+    const latest = lagMs > 0 ? Math.floor((Date.now() - lagMs) / 1000) : Number.MAX_SAFE_INTEGER
+    const to = Math.min(Number(query.get('created[lte]') ?? latest), latest)
     const inside = all.filter(({ created }) => created >= from && created <= to).reverse()
     const cursor = query.get('starting_after')
     const start = cursor === null ? 0 : inside.findIndex(({ id }) => id === cursor) + 1
