@@ -92,6 +92,35 @@ test('money of which the provider has given back less than is on record is refus
   assert.deepEqual([problem?.code, problem?.detail.includes('given back less')], ['conflict', true])
 })
 
+test('a list that does not say how much went back, or names orders alone, confirms nothing by itself', async () => {
+  const listOf = (changes: Partial<ListedTransaction>) => ({
+    verifyKeys: async () => ({ kind: 'good' as const }),
+    lists: {
+      transactions: async () => ({ kind: 'page' as const, entries: [{ ...listed, ...changes }], nextCursor: null }),
+    },
+  })
+  const reversed = listOf({ reference: 'order-1', isReversed: true })
+  const returned = { ...receipt, returned: 4_000 }
+  const check = async () => ({ kind: 'paid' as const, receipts: [returned] })
+  assert.equal(await confirm({ ...reversed, check }, returned), undefined, 'the check of its order says it')
+  const unsaid = await confirm({ ...reversed, check: async () => ({ kind: 'missing' }) }, returned)
+  assert.deepEqual([unsaid?.code, unsaid?.detail.includes('how much')], ['provider_timeout', true])
+  const order = await confirm(listOf({ isOfOrder: true }))
+  assert.deepEqual([order?.code, order?.detail.includes('does not know')], ['conflict', true])
+})
+
+test('money of a link that was made days before it was paid is found', async () => {
+  const madeAt = new Date(receipt.at.getTime() - 2.5 * 86_400_000)
+  const problem = await confirm({
+    lists: {
+      async transactions({ from, to }) {
+        return { kind: 'page', entries: madeAt >= from && madeAt < to ? [listed] : [], nextCursor: null }
+      },
+    },
+  })
+  assert.equal(problem, undefined)
+})
+
 test('after a rotation of keys money is confirmed with the current ones; another account cannot deny it', async () => {
   const transactions = async () => ({ kind: 'unknown' as const, because: 'it refused the keys' })
   const refused = { lists: { transactions }, verifyKeys: async () => ({ kind: 'bad' as const, because: 'refused' }) }
