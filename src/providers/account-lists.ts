@@ -43,7 +43,10 @@ export interface OfOrder {
  */
 export type OfAccount<Entry> = Omit<Entry, 'amount'> & OfOrder & { amount: Money | null }
 
-/** A successful transaction as the provider lists it. */
+/**
+ * A successful transaction as the provider lists it. Without `returned` the list names no sum, unlike a check: nothing
+ * went back, or `refunds` and `disputes` have it. With it, refunds that are under way count, as in a check.
+ */
 export interface ListedTransaction extends Receipt {
   /** Our reference of the order, or the provider's own; null when it names neither. */
   reference: string | null
@@ -51,7 +54,8 @@ export interface ListedTransaction extends Receipt {
   isReversed?: true
   /**
    * The list names an order that was paid, and not its transactions: `transactionId` is the provider's reference of the
-   * order, `amount` the least that was paid, `at` when it was made. Records with less are a reason to ask for the order.
+   * order, `at` when it was made, and `amount` the least that was paid. Records with less of this order are a reason to
+   * ask for it.
    */
   isOfOrder?: true
 }
