@@ -56,6 +56,9 @@ create table if not exists reconciliation_listed (
 -- As for all tables with a place.
 alter table reconciliation_listed alter column place set statistics 0;
 
+-- The listing of each payment that this replaces. Its index goes with the columns.
+alter table attempts drop column if exists reconcile_at, drop column if exists reconcile_until;
+
 -- The receipts of an account by the time of the money, to find those that a list lacks.
 drop index concurrently if exists receipts_by_time;
 create index concurrently receipts_by_time on receipts (merchant_id, mode, provider, taken_at, place);

@@ -130,6 +130,33 @@ for (const [index, place] of places.entries()) {
     assert.ok(done.finished_at)
   })
 
+  test('entries of other shops that use the account are counted, and nothing else', async () => {
+    await fake.otherShopSells()
+    for (const window of ['48 hours', '8 days'] as const) await reconcile(parts, shop, window)
+    const run = await runOf(database, shop, 'transactions')
+    // Stripe's adapter leaves out charges without our metadata.
+    const foreign = place.name === 'stripe' ? 0 : 1
+    assert.deepEqual([run.foreign_count, run.asked, run.booked, run.failure], [foreign, 0, 0, null])
+    const unmatched = await database.rows(sql`
+      select from receipts where merchant_id = ${shop.merchantUuid} and attempt_id is null`)
+    assert.equal(unmatched.length, 0)
+  })
+
+  if (features.listsDisputes)
+    test('a dispute that was closed after its notice was lost is found in the list of half a year', async () => {
+      const { reference, order } = await paid(place)
+      const id = (await fake.disputeAtProvider?.(order, { amount, reason: 'fraud' })) ?? assert.fail()
+      fake.takeNotices()
+      const disputeNow = async () =>
+        (await shop.call('GET', `/payments/v1/disputes?payment=${reference}`)).body.data[0]?.status
+      await reconcile(parts, shop, '180 days')
+      assert.equal(await disputeNow(), 'open')
+      await fake.closeDispute?.(id, 'lost')
+      fake.takeNotices()
+      for (let times = 0; times < 2; times++) await reconcile(parts, shop, '180 days')
+      assert.deepEqual([await disputeNow(), (await payment(reference)).amountRefunded], ['lost', amount])
+    })
+
   if (features.listsDisputes)
     test('an open dispute that the daily lists do not reach any more is asked for until it is closed', async () => {
       const { reference, order } = await paid(place)
@@ -250,30 +277,21 @@ testOf('many transactions that the list lacks are one problem of the account, an
   assert.equal((await runOf(database, place.shop, 'transactions')).failure, null)
 })
 
-testOf('entries of other shops that use the account are counted, and never a case', async () => {
+testOf('a refund of ours that fails at the bank after weeks is found in the list of half a year', async () => {
   const place = await world.addProvider(() => startFakePaystack({ after }))
-  await paid(place)
-  const foreign = {
-    transactionId: '77',
-    reference: 'woo-order-77',
-    at: new Date(),
-    amount: { amount: 5, currency: 'NGN' },
-  }
-  const deps = withClient((own) => ({
-    lists: {
-      async transactions(range, cursor) {
-        const page = await own.lists?.transactions?.(range, cursor)
-        assert.ok(page?.kind === 'page')
-        return { ...page, entries: [...page.entries, foreign as (typeof page.entries)[number]] }
-      },
-    },
-  }))
-  await reconcile(deps, place.shop)
-  const run = await runOf(database, place.shop, 'transactions')
-  assert.deepEqual([run.listed, run.agreed, run.foreign_count, run.booked], [2, 1, 1, 0])
-  const unmatched = await database.rows(sql`
-    select from receipts where merchant_id = ${place.shop.merchantUuid} and attempt_id is null`)
-  assert.equal(unmatched.length, 0)
+  const { reference } = await paid(place)
+  const asked = await place.shop.call('POST', `/payments/v1/payments/${reference}/refunds`, { amount: 100_000 })
+  assert.equal(asked.status, 201, JSON.stringify(asked.body))
+  place.fake.takeNotices() // the refund is done, and nobody hears of it
+  for (const window of ['180 days', '8 days'] as const) await reconcile(parts, place.shop, window)
+  assert.equal((await place.payment(reference)).amountRefunded, 100_000)
+  const [refund] = place.fake.refunds
+  Object.assign(refund ?? assert.fail(), { status: 'failed' })
+  place.fake.find(refund?.sale.reference ?? '').status = 'success'
+  await reconcile(parts, place.shop, '180 days')
+  assert.equal((await place.payment(reference)).amountRefunded, 0)
+  const [ours] = await refundsOf(place)
+  assert.deepEqual([ours?.kind, ours?.status], ['merchant', 'failed'])
 })
 
 testOf('the same money in the lists of two versions of the keys counts once', async () => {
