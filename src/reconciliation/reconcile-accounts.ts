@@ -2,6 +2,7 @@ import { LAST_UUID, uuidOf } from '../kernel/ids.ts'
 import { providerCalls, reconciliationFailures } from '../metrics/instruments.ts'
 import { type CallLimits, type ClaimedWork, integrationKey, NO_LIMITS, startWithin } from '../outbound/call-limits.ts'
 import type { PaymentDeps } from '../payments/deps.ts'
+import { closeAccountCase, openAccountCase } from '../payments/store/other-cases.ts'
 import {
   absentReceipts,
   attemptsWithOpenReturns,
@@ -184,9 +185,11 @@ async function askAbsent(deps: PaymentDeps, run: Begun): Promise<void> {
 async function reportAccount(deps: PaymentDeps, run: Begun, missing: number): Promise<void> {
   const because = `${missing} transactions on record are not in the provider’s list. Its keys may be of another account.`
   deps.log.error({ ...nameOf(run), missing }, 'the list of an account lacks many transactions on record')
-  // TODO: openAccountCase(tx, run, { provider: run.provider, reason: 'missing_at_provider', summary: because })
-  reconciliationFailures.inc({ provider: run.provider, mode: run.mode })
   const at = deps.clock.now()
+  const { provider } = run
+  const found = { provider, reason: 'missing_at_provider' as const, summary: because }
+  await deps.database.transaction((tx) => openAccountCase(tx, run, found, at))
+  reconciliationFailures.inc({ provider, mode: run.mode })
   await saveFinished(deps.database, run, {
     at,
     dueAt: nextDue(run.window, run.startedAt, Math.random()),
@@ -218,6 +221,8 @@ const FIRST_UUID = LAST_UUID.replaceAll('f', '0')
 
 async function finish({ database, clock }: PaymentDeps, run: Begun): Promise<void> {
   const dueAt = nextDue(run.window, run.startedAt, Math.random())
+  // The list has what is on record again.
+  if (run.phase === 'absent') await database.transaction((tx) => closeAccountCase(tx, run, run.provider, clock.now()))
   await saveFinished(database, run, { at: clock.now(), dueAt })
 }
 
