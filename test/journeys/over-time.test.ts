@@ -6,6 +6,7 @@ import { sendDueRefunds } from '../../src/payments/refunds/refund-payment.ts'
 import { checkDueAttempts } from '../../src/payments/settle/check-attempts.ts'
 import { processWaitingNotices } from '../../src/payments/settle/receive-notice.ts'
 import { makeChecksDue } from '../../src/payments/store/attempts.ts'
+import { deleteClosedPayments } from '../../src/payments/store/delete-old.ts'
 import { startFakeFlutterwave } from '../fakes/flutterwave/fake.ts'
 import { type Between, startBetween } from '../support/between.ts'
 import { eventually, startPaying } from '../support/paying.ts'
@@ -19,7 +20,7 @@ import {
   recordAt,
   recordsOf,
 } from '../support/payment-records.ts'
-import { AMOUNT, charge, isPaid, ledger, start, TRANSFER, transfer } from '../support/sandbox-payments.ts'
+import { AMOUNT, becomes, charge, isPaid, ledger, start, TRANSFER, transfer } from '../support/sandbox-payments.ts'
 
 // What happens to money in the days and weeks after the moment: answers that change, providers that are away.
 
@@ -264,4 +265,31 @@ test('money of a signed notice that the provider does not confirm for a week nee
   assert.match(attempt.needsReview, /^unanswered: .*12,500/)
   assert.equal(attempt.amountReceived, AMOUNT)
   await assertAudited(database, payment)
+})
+
+test('payments of a link count for its limit after they were deleted by age', async () => {
+  const shop = await service.addShop()
+  const terms = { title: 'Ticket', amount: AMOUNT, currency: 'NGN', country: 'NG', maxPayments: 1 }
+  const { status, body: made } = await shop.call('POST', '/payments/v1/links', terms)
+  assert.equal(status, 201, JSON.stringify(made))
+  const { payment, order } = await start(shop)
+  await charge(shop, order)
+  await becomes(shop, payment, isPaid)
+  const [link, id] = [uuidOf(made.data.id), uuidOf(payment.id as PaymentId)]
+  await database.rows(sql`update payments set link_id = ${link} where id = ${id}`)
+  await database.rows(sql`update attempts set next_check_at = null where payment_id = ${id}`)
+  const times = async () => (await shop.call('GET', `/payments/v1/links/${made.data.id}`)).body.data.timesPaid
+  assert.equal(await times(), 1)
+  const old = {
+    mode: 'sandbox' as const,
+    before: new Date(Date.now() + 3_600_000),
+    after: '00000000-0000-0000-0000-000000000000',
+  }
+  const owner = { uuid: shop.merchantUuid, place: shop.place }
+  const deleted = await database.transaction(async (tx) => {
+    await tx.rows(sql`select set_config('manilla.retention', 'on', true)`)
+    return deleteClosedPayments(tx, owner, old, 100)
+  })
+  assert.equal(deleted.times.length, 1)
+  assert.equal(await times(), 1)
 })

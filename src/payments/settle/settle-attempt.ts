@@ -82,7 +82,8 @@ export function settleLocked(settling: Settling, attempt: Attempt, signal: Signa
   const isNewStatement = noticeSays !== 'paid' || noticeReceipts.length === 0 || unrecorded.length > 0
   const said = noticeSays && isNewStatement ? { noticeSays } : {}
   const why = isOverdue ? unconfirmed(unrecorded) : contradiction
-  const report = { ...rest, ...said, outcome, attemptId: attempt.id, contradiction: why, now }
+  const askedAt = signal.call && new Date(signal.call.at.getTime() - signal.call.tookMs)
+  const report = { ...rest, ...said, askedAt, outcome, attemptId: attempt.id, contradiction: why, now }
   const canBePaid = before.payment.status !== 'successful' && (attempt.channel !== 'card' || outcome.kind === 'paid')
   const [needed, surplus] = canBePaid ? splitSurplus(current, newReceipts) : [newReceipts, []]
   const cause = causeOf(signal)

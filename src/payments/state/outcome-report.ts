@@ -21,5 +21,7 @@ export interface OutcomeReport {
   noticeSays?: 'paid' | 'failed' | undefined
   /** The attempt when the provider was asked, to detect a change in the meantime. */
   whenAsked?: { status: Attempt['status']; since: Date }
+  /** When the provider was asked. */
+  askedAt?: Date | undefined
   now: Date
 }

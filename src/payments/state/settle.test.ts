@@ -150,3 +150,12 @@ test('an announced partial payment that arrives after the payment was paid does 
   const after = settleWith(back.state, account.attempt, pending(part), { newReceipts: [], source: 'check' })
   assert.equal(first(after).status, 'abandoned')
 })
+
+test('a check that was asked for while the provider was answering stays due', () => {
+  const { state, attempt } = waiting('virtual-bank-account')
+  const requested = (nextAt: Date) => ({ ...state, attempts: [{ ...attempt, checks: { ...attempt.checks, nextAt } }] })
+  const answer = (nextAt: Date) =>
+    first(settleWith(requested(nextAt), attempt, pending(), { source: 'check', askedAt: after(60), now: after(90) }))
+  assert.deepEqual(answer(after(75)).checks.nextAt, after(75))
+  assert.ok((answer(after(60)).checks.nextAt as Date) > after(90), 'the check that was made is not due again')
+})

@@ -56,7 +56,22 @@ export function settle(state: PaymentState, report: OutcomeReport): Decision {
   const decision = isPaid
     ? settleAfterSuccess(raised, before, known, receipts, report)
     : settleBeforeSuccess(raised, before, known, totals, report)
-  return { ...decision, earlyReversals: earlyReversals(receipts, decision.counted) }
+  return {
+    ...decision,
+    state: withRequestedCheck(decision.state, before, report),
+    earlyReversals: earlyReversals(receipts, decision.counted),
+  }
+}
+
+/** A check that was asked for while the provider was answering stays due: this answer may be from before its reason. */
+function withRequestedCheck(state: PaymentState, { id, checks }: Attempt, report: OutcomeReport): PaymentState {
+  const { source, askedAt, now } = report
+  const wanted = checks.nextAt
+  if (!askedAt || !wanted || wanted <= askedAt || (source !== 'check' && wanted > now)) return state
+  const attempt = attemptIn(state, id)
+  const { nextAt } = attempt.checks
+  if (nextAt && nextAt <= wanted) return state
+  return replaceAttempt(state, { ...attempt, checks: { ...attempt.checks, nextAt: wanted } })
 }
 
 /** What a person must know about the new money, or about an answer that contradicts what is on record. */
