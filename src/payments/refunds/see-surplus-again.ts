@@ -8,8 +8,8 @@ import { findPaymentStateById } from '../store/payment-states.ts'
 import { receiptsOf } from '../store/receipts.ts'
 
 /**
- * Money goes back automatically only when the provider has named it twice, and the money that paid the payment, too: one
- * wrong answer must not refund a payment. After a contradiction the refund fails, and a person decides about the
+ * Money goes back automatically only when the provider has named it twice, and the money that paid the payment, too:
+ * one wrong answer must not refund a payment. After a contradiction the refund fails, and a person decides about the
  * surplus; the next check records the contradiction.
  */
 export async function seeAgain(deps: PaymentDeps, surplus: Attempt): Promise<'seen' | RefundOutcome> {

@@ -152,8 +152,8 @@ const isOld = (notice: Signal['notice'], now: Date) =>
   notice !== undefined && now.getTime() - notice.receivedAt.getTime() >= NOTICE_KEPT_MS
 
 /**
- * A signed notice that names money waits until the money is on record, and is processed again: when the provider did not
- * answer, or its answer does not have the money yet. `unrecorded`: the money that it names and that is not on record.
+ * A signed notice that names money waits until the money is on record, and is processed again: when the provider did
+ * not answer, or its answer does not have the money yet. `unrecorded`: money that it names and that is not on record.
  */
 function namesMoney({ noticeSays, noticeReceipts = [], outcome }: Signal, unrecorded: Receipt[]): boolean {
   if (noticeSays === 'failed') return false

@@ -171,3 +171,16 @@ test('a refused key is no answer', () => {
   const ended = signal(openLink(), 'check', DAY, { ...declined(), keysRefused: true } as Outcome)
   assert.equal(ended.attempts[0]?.answeredAt, null)
 })
+
+test('the schedule of an unknown outcome: 10 s, 30 s, 2 m, 10 m, 1 h, 6 h, then daily', () => {
+  const state = newPaymentState()
+  let current = addAttempt(state, { ...newAttempt(state, 'card', START), chargedAtOnce: true }).state
+  const times: number[] = []
+  const days = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((day) => day * 86_400)
+  while (times.length < 6 + days.length) {
+    const next = current.attempts[0]?.checks.nextAt as Date
+    times.push((next.getTime() - START.getTime()) / 1_000)
+    current = settleWith(current, current.attempts[0] as Attempt, UNKNOWN, { source: 'check', now: next }).state
+  }
+  assert.deepEqual(times, [10, 30, 120, 600, 3_600, 21_600, ...days])
+})

@@ -25,15 +25,7 @@ import { Problem } from '../../kernel/problem.ts'
 import type { Outcome, Receipt } from '../../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
 import type { OutcomeReport } from './outcome-report.ts'
-import {
-  addAttempt,
-  cancel,
-  type Decision,
-  endAttempt,
-  expire,
-  type PaymentState,
-  storeInstructions,
-} from './payment-state.ts'
+import { addAttempt, cancel, type Decision, expire, type PaymentState, storeInstructions } from './payment-state.ts'
 import { contradictsNotice, settle } from './settle.ts'
 
 const refusal = (work: () => unknown) => {
@@ -171,19 +163,6 @@ test('an unanswered check makes a used attempt processing, which only a known ou
   const again = settleWith(end.state, attempt, UNKNOWN, { source: 'check', now: after(9 * 86_400 + 61) })
   assert.deepEqual(types(again), [], 'announced once')
   assert.equal(first(settleWith(end.state, attempt, paid(receipt(PRICE)))).status, 'successful')
-})
-
-test('the schedule of an unknown outcome: 10 s, 30 s, 2 m, 10 m, 1 h, 6 h, then daily', () => {
-  const state = newPaymentState()
-  let current = addAttempt(state, { ...newAttempt(state, 'card', START), chargedAtOnce: true }).state
-  const times: number[] = []
-  const days = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((day) => day * 86_400)
-  while (times.length < 6 + days.length) {
-    const next = current.attempts[0]?.checks.nextAt as Date
-    times.push((next.getTime() - START.getTime()) / 1_000)
-    current = settleWith(current, current.attempts[0] as Attempt, UNKNOWN, { source: 'check', now: next }).state
-  }
-  assert.deepEqual(times, [10, 30, 120, 600, 3_600, 21_600, ...days])
 })
 
 test('an unknown outcome is checked every minute while the link is open, and needs a review after a week', () => {
@@ -406,19 +385,3 @@ function check(before: PaymentState, { state, changes }: Decision, seen: Map<str
     assert.equal(payment.amountPaid, before.payment.amountPaid, 'what comes after is surplus')
   }
 }
-
-test('a person can end an attempt in progress; only money changes it after that', () => {
-  const { state, attempt } = waiting()
-  const unknown = settleWith(state, attempt, UNKNOWN).state
-  const ended = endAttempt(unknown, attempt.id, after(86_400))
-  assert.deepEqual([first(ended).status, types(ended)], ['failed', ['attempt.failed']])
-  assert.equal(
-    refusal(() => endAttempt(ended.state, attempt.id, after(86_401))),
-    'conflict',
-  )
-  assert.ok(first(ended).checks.nextAt, 'it is still asked about')
-  const again = settleWith(ended.state, attempt, { kind: 'processing' }, { source: 'check', now: after(90_000) })
-  assert.equal(first(again).status, 'failed', 'it does not block the customer again')
-  const late = settleWith(ended.state, attempt, paid(receipt(PRICE)), { now: after(172_800) })
-  assert.deepEqual([late.state.payment.status, first(late).failure], ['successful', null])
-})

@@ -17,7 +17,7 @@ import {
 import type { Currency } from '../../kernel/money.ts'
 import type { Attempt } from './attempt.ts'
 import { restartSchedule } from './check-schedule.ts'
-import { cancel, type PaymentState } from './payment-state.ts'
+import { cancel, endAttempt, type PaymentState } from './payment-state.ts'
 
 /** So much of what an attempt has received went back, at the merchant's wish. */
 function refunded(state: PaymentState, { id }: Attempt, amount: number): PaymentState {
@@ -158,4 +158,17 @@ test('a check that was asked for while the provider was answering stays due', ()
     first(settleWith(requested(nextAt), attempt, pending(), { source: 'check', askedAt: after(60), now: after(90) }))
   assert.deepEqual(answer(after(75)).checks.nextAt, after(75))
   assert.ok((answer(after(60)).checks.nextAt as Date) > after(90), 'the check that was made is not due again')
+})
+
+test('a person can end an attempt in progress; only money changes it after that', () => {
+  const { state, attempt } = waiting()
+  const unknown = settleWith(state, attempt, UNKNOWN).state
+  const ended = endAttempt(unknown, attempt.id, after(86_400))
+  assert.deepEqual([first(ended).status, types(ended)], ['failed', ['attempt.failed']])
+  assert.throws(() => endAttempt(ended.state, attempt.id, after(86_401)), /Only one in progress/)
+  assert.ok(first(ended).checks.nextAt, 'it is still asked about')
+  const again = settleWith(ended.state, attempt, { kind: 'processing' }, { source: 'check', now: after(90_000) })
+  assert.equal(first(again).status, 'failed', 'it does not block the customer again')
+  const late = settleWith(ended.state, attempt, paid(receipt(PRICE)), { now: after(172_800) })
+  assert.deepEqual([late.state.payment.status, first(late).failure], ['successful', null])
 })

@@ -192,8 +192,8 @@ export async function makeChecksDue(db: Queries, id: PaymentId): Promise<number>
 }
 
 /**
- * The merchant set other keys: attempts that wait for a clear answer are asked about in a minute, when every process has
- * read the keys.
+ * The merchant set other keys: attempts that wait for a clear answer are asked about in a minute, when every process
+ * has read the keys.
  */
 export async function askUnansweredSoon(
   db: Queries,
