@@ -224,25 +224,19 @@ export const CASE_STATUSES = ['open', 'closed'] as const
 export const CASE_SUGGESTIONS = ['match', 'refund', 'retry_refund', 'ask_again', 'close'] as const
 export type CaseSuggestion = (typeof CASE_SUGGESTIONS)[number]
 
+const DOES: Partial<Record<CaseReason, CaseSuggestion>> = {
+  unmatched_money: 'match',
+  surplus: 'refund',
+  underpaid: 'refund',
+  refund_failed: 'refund',
+  contradiction: 'ask_again',
+  missing_at_provider: 'ask_again',
+  unanswered: 'ask_again',
+  review: 'ask_again',
+}
+
 /** What a person can do. All but `close` are calls of their own. */
-function suggestionsFor({ reason, subject, summary }: Case): CaseSuggestion[] {
-  switch (reason) {
-    case 'unmatched_money':
-      return ['match', 'close']
-    case 'surplus':
-    case 'underpaid':
-    case 'refund_failed':
-      return ['refund', 'close']
-    case 'contradiction':
-    case 'missing_at_provider':
-    case 'unanswered':
-      return ['ask_again', 'close']
-    case 'review':
-      return subject.kind === 'refund' && summary.startsWith('refund_needs_account')
-        ? ['retry_refund', 'close']
-        : ['ask_again', 'refund', 'close']
-    case 'refund_mismatch':
-    case 'settlement_difference':
-      return ['close']
-  }
+function suggestionsFor({ reason, summary }: Case): CaseSuggestion[] {
+  const does = summary.startsWith('refund_needs_account') ? 'retry_refund' : DOES[reason]
+  return [...(does ? [does] : []), 'close']
 }

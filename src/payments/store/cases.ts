@@ -1,5 +1,5 @@
 import type { Queries, Writes } from '../../database/database.ts'
-import { Fixed, sql } from '../../database/sql.ts'
+import { Fixed, freshStatementOf, sql } from '../../database/sql.ts'
 import {
   type CaseId,
   firstUuidAt,
@@ -146,45 +146,31 @@ export interface CaseFilter {
   limit: number
 }
 
-/** Newest first. One statement per index. */
+const LISTED = `
+  select ${CASE_COLUMNS.text}, p.reference as payment_reference from cases c left join payments p on p.place = $1 and p.id = c.payment_id
+   where c.place = $1 and c.merchant_id = $2 and c.mode = $3`
+
+/** Where the rows are read from, each by an index of its own. */
+const SOURCES = {
+  payment: `${LISTED} and c.payment_id = $8`,
+  open: `${LISTED} and c.closed_at is null`,
+  reason: `${LISTED} and c.reason = $7`,
+  all: LISTED,
+}
+
+/** Newest first. */
 export async function listCases(db: Queries, scope: Scope, filter: CaseFilter): Promise<ListedCase[]> {
   const { place, merchantId, mode } = scope
-  const { status = null, reason = null, paymentId, from, to, before, limit } = filter
-  const merchant = uuidOf(merchantId)
-  const first = firstUuidAt(from ?? new Date(0))
+  const { status, reason, paymentId, from, to, before, limit } = filter
   const end = to ? firstUuidAt(to) : LAST_UUID
   const cursor = before ? uuidOf(before) : LAST_UUID
-  const below = cursor < end ? cursor : end
-  const rows = await db.rows<ListedRow>(
-    paymentId
-      ? sql`
-          select ${CASE_COLUMNS}, p.reference as payment_reference
-            from cases c join payments p on p.place = ${place} and p.id = c.payment_id
-           where c.place = ${place} and c.payment_id = ${uuidOf(paymentId)} and c.merchant_id = ${merchant} and c.mode = ${mode}
-             and c.id >= ${first}::uuid and c.id < ${below}::uuid and (${reason}::text is null or c.reason = ${reason})
-             and (${status}::text is null or (c.closed_at is null) = (${status}::text = 'open'))
-           order by c.id desc limit ${limit}`
-      : status === 'open'
-        ? sql`
-            select ${CASE_COLUMNS}, p.reference as payment_reference
-              from cases c left join payments p on p.place = ${place} and p.id = c.payment_id
-             where c.place = ${place} and c.merchant_id = ${merchant} and c.mode = ${mode} and c.closed_at is null
-               and c.id >= ${first}::uuid and c.id < ${below}::uuid and (${reason}::text is null or c.reason = ${reason})
-             order by c.id desc limit ${limit}`
-        : reason
-          ? sql`
-              select ${CASE_COLUMNS}, p.reference as payment_reference
-                from cases c left join payments p on p.place = ${place} and p.id = c.payment_id
-               where c.place = ${place} and c.merchant_id = ${merchant} and c.mode = ${mode} and c.reason = ${reason}
-                 and c.id >= ${first}::uuid and c.id < ${below}::uuid and (${status}::text is null or c.closed_at is not null)
-               order by c.id desc limit ${limit}`
-          : sql`
-              select ${CASE_COLUMNS}, p.reference as payment_reference
-                from cases c left join payments p on p.place = ${place} and p.id = c.payment_id
-               where c.place = ${place} and c.merchant_id = ${merchant} and c.mode = ${mode}
-                 and c.id >= ${first}::uuid and c.id < ${below}::uuid and (${status}::text is null or c.closed_at is not null)
-               order by c.id desc limit ${limit}`,
-  )
+  const source = paymentId ? 'payment' : status === 'open' ? 'open' : reason ? 'reason' : 'all'
+  const text = `${SOURCES[source]}
+     and c.id >= $4::uuid and c.id < $5::uuid and ($6::text is null or (c.closed_at is null) = ($6::text = 'open'))
+     and ($7::text is null or c.reason = $7) and ($8::uuid is null or c.payment_id = $8) order by c.id desc limit $9`
+  const range = [firstUuidAt(from ?? new Date(0)), cursor < end ? cursor : end]
+  const wanted = [status ?? null, reason ?? null, paymentId ? uuidOf(paymentId) : null, limit]
+  const rows = await db.rows<ListedRow>(freshStatementOf(text, [place, uuidOf(merchantId), mode, ...range, ...wanted]))
   return rows.map(listedOf)
 }
 
