@@ -34,6 +34,7 @@ const LAG_MS = HOUR_MS
 /** Orders that are asked for by themselves in one step, and in one run. */
 const ASKED_PER_STEP = 20
 const MOST_ASKED = 200
+const MOST_COUNTED = 10_000
 /** More absent receipts than this are no orders, but an account: its keys may be of another one. */
 const MOST_ABSENT = 5
 const MOST_ABSENT_SHARE = 0.01
@@ -159,25 +160,21 @@ async function askAbsent(deps: PaymentDeps, run: Begun): Promise<void> {
     ...{ window: run.window, keysVersions: await deps.providers.keysVersions(run, run.provider) },
   }
   if (run.cursor === null) {
-    const absent = await absentReceipts(database, run, { ...range, after: 0, limit: 10_000 })
+    const absent = await absentReceipts(database, run, { ...range, limit: MOST_COUNTED })
     const missing = absent.filter(({ isCreatedIn }) => isCreatedIn).length
     const share = missing / Math.max(1, await countReceipts(database, run, range))
     run.counts = { ...run.counts, absent: absent.length }
     if (missing > MOST_ABSENT && share > MOST_ABSENT_SHARE) return reportAccount(deps, run, missing)
   }
-  const receipts = await absentReceipts(database, run, {
-    ...range,
-    after: Number(run.cursor ?? 0),
-    limit: ASKED_PER_STEP,
-  })
-  let { asked } = run.counts
+  const receipts = await absentReceipts(database, run, { ...range, limit: ASKED_PER_STEP })
   for (const receipt of receipts) {
     await holdLease(deps, run)
-    asked++
-    // Without an answer, the next run finds it again.
     await askForAbsent(deps, receipt)
+    // Asked once in a run: without an answer, the next run finds it again.
+    await markListed(database, run, [receipt.receiptId])
   }
-  const next = { ...run, cursor: String(receipts.at(-1)?.receiptId ?? 0), counts: { ...run.counts, asked } }
+  const asked = run.counts.asked + receipts.length
+  const next = { ...run, cursor: 'counted', counts: { ...run.counts, asked } }
   if (receipts.length < ASKED_PER_STEP || asked >= MOST_ASKED) return finish(deps, next)
   return saveProgress(database, next, clock.now())
 }

@@ -98,27 +98,26 @@ export async function findRecorded(
 }
 
 /**
- * Receipts of attempts, taken in the range, that no run of the window has found in the provider's list, in the
- * order of their ids. What a person matched is of another order. `isCreatedIn`: its order was made in the range, too,
- * so a list by time of creation must have it.
+ * Receipts of attempts, taken in the range, that the run of the window has not marked as found. What a person matched
+ * is of another order. `isCreatedIn`: its order was made in the range, too, so a list by time of creation must have it.
  */
 export async function absentReceipts(
   db: Queries,
   scope: AuditScope,
-  { from, to, keysVersions, window, after, limit }: OfWindow & { after: number; limit: number },
+  { from, to, keysVersions, window, limit }: OfWindow & { limit: number },
 ): Promise<AbsentReceipt[]> {
   const { place, merchantId, mode, provider } = scope
   const rows = await db.rows<AbsentRow>(sql`
     select r.id, r.attempt_id, r.transaction_id, a.order_reference, r.amount, r.currency, a.created_at >= ${from} as is_created_in
       from receipts r join attempts a on a.place = ${place} and a.id = r.attempt_id
      where r.place = ${place} and r.merchant_id = ${uuidOf(merchantId)} and r.mode = ${mode} and r.provider = ${provider}
-       and r.taken_at >= ${from} and r.taken_at < ${to} and r.id > ${after} and r.account = any(${keysVersions}::integer[])
+       and r.taken_at >= ${from} and r.taken_at < ${to} and r.account = any(${keysVersions}::integer[])
        and a.known_to_provider
        and not exists (select from reviews v where v.place = ${place} and v.receipt_id = r.id and v.act = 'matched')
        and not exists (select from reconciliation_listed l
                         where l.place = ${place} and l.merchant_id = r.merchant_id and l.mode = r.mode and l.provider = r.provider
                           and l.time_window = ${window} and l.receipt_id = r.id)
-     order by r.id limit ${limit}`)
+     limit ${limit}`)
   return rows.map((row) => ({
     receiptId: row.id,
     attemptId: idOf('attempt', row.attempt_id, place),
@@ -160,7 +159,7 @@ interface AbsentRow {
   is_created_in: boolean
 }
 
-/** Receipts that were taken in the range, in the order of their ids. */
+/** Receipts that were taken in the range, in the order of their ids. For the audit by hand. */
 export async function pageOfReceipts(
   db: Queries,
   { place, merchantId, mode, provider }: AuditScope,
