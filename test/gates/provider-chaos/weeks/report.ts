@@ -24,10 +24,9 @@ export function printWeeks(outcome: WeeksOutcome): string {
     ['money that was not owed', mustBeNone(books.lost.length)],
   ]
   const failed = [...books.lost, ...withoutCase(outcome)].map(lineOf)
-  return `${printRows(`provider chaos over weeks, ${provider}, seed ${seed}`, rows, failed, MOST)}\n`
+  return `${printRows(`provider chaos over weeks, ${provider}, seed ${seed}`, rows, failed, failed.length)}\n`
 }
 
-const MOST = 100
 const lineOf = ({ payment, fault, text }: Difference) => `${payment} (${fault}): ${text}`
 
 function listOf(counts: Iterable<[string, number]>): string {
