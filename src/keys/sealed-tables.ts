@@ -5,7 +5,7 @@ import type { Mode } from '../kernel/mode.ts'
 import type { Owner } from '../kernel/scope.ts'
 import { totpContext } from '../members/prove-identity.ts'
 import { noticeContext } from '../payments/store/notices.ts'
-import { refundAccountContext } from '../payments/store/refunds.ts'
+import { refundAccountContext } from '../payments/store/refund-accounts.ts'
 import { tokenContext } from '../payments/store/saved-cards.ts'
 import { endpointSecretContext } from '../webhooks/endpoint-store.ts'
 

@@ -34,11 +34,10 @@ import { findAttempt } from '../store/attempts.ts'
 import { findStateByOrder, type LockedPayment } from '../store/payment-states.ts'
 import { isOrderOfAnother } from '../store/provider-audit.ts'
 import { matchedReceipts } from '../store/receipts.ts'
+import { findRefundAccount, forgetRefundAccount, sealAccount } from '../store/refund-accounts.ts'
 import {
   claimDueRefunds,
-  findRefundAccount,
   findRefundOfCall,
-  forgetRefundAccount,
   insertRefund,
   leaseRefund,
   lockRefund,
@@ -50,7 +49,6 @@ import {
   renewRefundLease,
   saveResolved,
   saveUnanswered,
-  sealAccount,
 } from '../store/refunds.ts'
 import { reviewsOf } from '../store/reviews.ts'
 import { seeAgain } from './see-surplus-again.ts'

@@ -4,9 +4,8 @@ import { Fixed, sql } from '../../database/sql.ts'
 import { type AttemptId, idOf, LAST_UUID, type PaymentId, placeOf, type RefundId, uuidOf } from '../../kernel/ids.ts'
 import { ALL_PLACES, groupByPlace, type Place, rowsOfEachPlace } from '../../kernel/place.ts'
 import type { Owner, Scope } from '../../kernel/scope.ts'
-import type { SecretBox } from '../../kernel/secret-box.ts'
 import { dueTimes, type Postponed } from '../../outbound/call-limits.ts'
-import type { BankAccount, ListedRefund } from '../../providers/provider.ts'
+import type { ListedRefund } from '../../providers/provider.ts'
 import type { Attempt } from '../state/attempt.ts'
 import type { PaymentState } from '../state/payment-state.ts'
 import { isWaitingForAccount, type Refund, type RefundKind } from '../state/refund.ts'
@@ -209,39 +208,6 @@ export function saveResolved(tx: Writes, refund: Refund): void {
            resolved_at = ${refund.resolvedAt}, sealed_account = null,
            account_taken_at = ${takenAt}
      where place = ${placeOf(refund.id)} and id = ${uuidOf(refund.id)}`)
-}
-
-/** Associated data of the sealed bank account. */
-export const refundAccountContext = (id: RefundId): string => `bank account of refund ${id}`
-
-export async function findRefundAccount(
-  db: Queries,
-  secrets: SecretBox,
-  id: RefundId,
-): Promise<{ account: BankAccount; sealed: Buffer } | undefined> {
-  const row = await db.row<{ sealed_account: Buffer | null }>(
-    sql`select sealed_account from refunds where place = ${placeOf(id)} and id = ${uuidOf(id)}`,
-  )
-  const sealed = row?.sealed_account
-  return sealed ? { account: JSON.parse(secrets.open(sealed, refundAccountContext(id))), sealed } : undefined
-}
-
-export function sealAccount(secrets: SecretBox, id: RefundId, account: BankAccount): Buffer {
-  return secrets.seal(JSON.stringify(account), refundAccountContext(id))
-}
-
-/**
- * The refund is due at once, so that the worker sends it if this process dies. The caller has locked it, and it is
- * pending.
- */
-export function saveRefundAccount(tx: Writes, id: RefundId, sealed: Buffer, now: Date): void {
-  tx.write(sql`
-    update refunds set sealed_account = ${sealed}, due_at = ${now} where place = ${placeOf(id)} and id = ${uuidOf(id)}`)
-}
-
-/** The provider has the account. */
-export function forgetRefundAccount(tx: Writes, id: RefundId): void {
-  tx.write(sql`update refunds set sealed_account = null where place = ${placeOf(id)} and id = ${uuidOf(id)}`)
 }
 
 /** Schedules the retry of a refund without a final answer. The caller has locked it, and it is pending. */
