@@ -1,7 +1,8 @@
 -- outside a transaction
 
 -- Reconciliation with the providers' own lists. One row for each list of a provider account (merchant, mode, provider)
--- and window of time: when it is due, the run under way, which goes on at its cursor after a crash, and the last result.
+-- and window of time: when it is due, the run under way, which goes on at its cursor after a crash, and the last
+-- result.
 create table if not exists reconciliation_runs (
   merchant_id    uuid not null references merchants,
   mode           text not null check (mode in ('sandbox', 'live')),
