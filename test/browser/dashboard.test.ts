@@ -20,6 +20,7 @@ test('the first account: welcome with a passkey, the checklist, a key, sign out,
       'Payments',
       'Links',
       'Customers',
+      'Needs attention',
       'Transfers',
       'Refunds',
       'Disputes',
@@ -53,7 +54,9 @@ test('the first account: welcome with a passkey, the checklist, a key, sign out,
   assert.match(secret, /^sec_sandbox_/)
   await page.getByRole('button', { name: 'Done' }).click()
   await page
-    .getByRole('row', { name: /Expires soon payments:write, payments:read, integrations, webhooks 203\.0\.113\.7, 10/ })
+    .getByRole('row', {
+      name: /Expires soon payments:write, payments:read, integrations, webhooks, cases:read, cases:write 203\.0\.113\.7, 10/,
+    })
     .waitFor()
   assert.equal(await page.getByText(secret).count(), 0)
 

@@ -93,6 +93,7 @@ const NOT_PERSONAL = columnsOf({
   attempts: 'mode reference provider channel status currency order_reference provider_reference page_key failed_try_id',
   provider_calls: 'call outcome',
   receipts: 'mode provider transaction_id currency',
+  reconciliation_listed: 'mode provider time_window',
   cases: 'mode provider reason subject_kind subject subject_reference currency closed_by',
   notices: 'mode provider digest reading reference says state',
   saved_cards: 'mode provider brand last4 sealed_token',

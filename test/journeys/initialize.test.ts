@@ -213,7 +213,7 @@ test('an amount that leaves the provider’s range once the charge is added is 4
   const before = await countPayments()
   const { status, body } = await shop.initialize({ ...largest, customerBearsCharge: true })
   assert.deepEqual([status, body.code], [422, 'amount_out_of_range'])
-  assert.match(body.detail, /1 to 999999999999 NGN/)
+  assert.match(body.detail, /1 NGN \(₦0\.01\) to 999999999999 NGN/)
   assert.equal(await countPayments(), before, 'and no payment is left behind')
 })
 

@@ -6,6 +6,7 @@ import { fakeMonnify, startFakeMonnify } from '../fakes/monnify/fake.ts'
 import { startFakePaystack } from '../fakes/paystack/fake.ts'
 import { browserAs } from '../support/dashboard.ts'
 import { eventually } from '../support/paying.ts'
+import { letPass } from '../support/payment-records.ts'
 import { becomes, openTheirs, payByCard } from '../support/provider-journey.ts'
 import { type At, startProviderWorld } from '../support/provider-world.ts'
 
@@ -235,6 +236,12 @@ test('who names the account of automatic surplus is limited by its amount, and i
   await becomes(paystack, reference, 'successful')
   await fake.customer.transfer?.(order, amountToTransfer)
   await pump()
+  // Surplus is sent when the provider has named it again, a minute later.
+  await eventually(
+    () => payment(reference),
+    (now) => now.refunds.length === 1,
+  )
+  await letPass(world.database, await payment(reference), 61)
   const { refunds } = await eventually(
     () => payment(reference),
     (now) => now.refunds[0]?.needsReview?.startsWith('refund_needs_account'),

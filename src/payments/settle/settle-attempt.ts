@@ -81,7 +81,9 @@ export function settleLocked(settling: Settling, attempt: Attempt, signal: Signa
   // A notice may call a part of the money "paid". When all its receipts are on record, it says nothing new.
   const isNewStatement = noticeSays !== 'paid' || noticeReceipts.length === 0 || unrecorded.length > 0
   const said = noticeSays && isNewStatement ? { noticeSays } : {}
-  const why = isOverdue ? unconfirmed(unrecorded) : contradiction
+  // An answer from before the last change says nothing about it.
+  const isStale = signal.whenAsked !== undefined && !isSameStatus(statusOf(current), signal.whenAsked)
+  const why = isOverdue ? unconfirmed(unrecorded) : isStale ? undefined : contradiction
   const askedAt = signal.call && new Date(signal.call.at.getTime() - signal.call.tookMs)
   const report = { ...rest, ...said, askedAt, outcome, attemptId: attempt.id, contradiction: why, now }
   const canBePaid = before.payment.status !== 'successful' && (attempt.channel !== 'card' || outcome.kind === 'paid')
@@ -236,6 +238,9 @@ export async function askOrder(
   const state = await settleAttempt(deps, attempt, { ...why, outcome, call, whenAsked: statusOf(attempt) })
   return { state, outcome }
 }
+
+const isSameStatus = (one: Required<Signal>['whenAsked'], other: Required<Signal>['whenAsked']) =>
+  one.status === other.status && one.since.getTime() === other.since.getTime()
 
 /** To detect a change in the meantime. */
 export function statusOf({ status, checks: { since } }: Attempt): Required<Signal>['whenAsked'] {

@@ -228,7 +228,7 @@ function withAttempt(state: PaymentState, before: Attempt, attempt: Attempt, now
   const after = withNextCheck(attempt, before, now)
   const next = replaceAttempt(state, after)
   if (isOverdue(after, now)) return raise(next, after, UNANSWERED, { now })
-  return settleCases(next, after.id, now, ({ reason }) => reason === 'unanswered')
+  return settleCases(next, after.id, now, ({ summary }) => summary === UNANSWERED)
 }
 
 /**

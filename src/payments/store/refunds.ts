@@ -300,7 +300,7 @@ export async function postponeRefunds(db: Queries, late: Postponed<ClaimedRefund
     await db.rows(sql`
       update refunds r set due_at = l.due_at, leased_until = ${now}
         from unnest(${ids}::uuid[], ${leases}::uuid[], ${dueTimes(group, now)}::timestamptz[]) as l (id, lease, due_at)
-       where r.place = ${place} and r.id = l.id and r.lease = l.lease and r.due_at is not null`)
+       where r.place = ${place} and r.id = any(${ids}::uuid[]) and r.id = l.id and r.lease = l.lease and r.due_at is not null`)
   }
 }
 
