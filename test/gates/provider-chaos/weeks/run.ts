@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { connect, type Database } from '../../../../src/database/database.ts'
 import { migrate } from '../../../../src/database/migrate.ts'
+import { audit } from '../../../../src/payments/state/audit.ts'
+import type { Payment } from '../../../../src/payments/state/payment.ts'
+import { recordsAfter } from '../../../../src/payments/store/audit-records.ts'
 import { gateway } from '../../../../src/providers/gateway/adapter.ts'
 import type { Provider } from '../../../../src/providers/provider.ts'
 import { findFake } from '../../../fakes/index.ts'
 import { type Shop as Merchant, openPaying, type PayingService } from '../../../support/paying.ts'
-import { manilla } from '../../manilla.ts'
 import { randomOf } from '../../random.ts'
 import { withServer } from '../../server.ts'
 import { Shop } from '../shop.ts'
@@ -38,7 +40,6 @@ export interface WeeksOutcome extends WeeksOptions {
 interface Ground {
   clock: SimulatedClock
   database: Database
-  databaseUrl: string
 }
 
 /** Without faults at the end: lists that lag for three days, and what is asked for each week. */
@@ -52,7 +53,7 @@ export function weeksOf(options: WeeksOptions): Promise<WeeksOutcome> {
       await migrate(url)
       const database = connect({ url, connections: 16, poolWaitMs: 10_000, statementTimeoutMs: 30_000 })
       try {
-        return await open(options, { clock, database, databaseUrl: url })
+        return await open(options, { clock, database })
       } finally {
         await database.close()
       }
@@ -62,7 +63,7 @@ export function weeksOf(options: WeeksOptions): Promise<WeeksOutcome> {
   })
 }
 
-async function open(options: WeeksOptions, { clock, database, databaseUrl }: Ground): Promise<WeeksOutcome> {
+async function open(options: WeeksOptions, { clock, database }: Ground): Promise<WeeksOutcome> {
   const ends: (() => Promise<void>)[] = []
   const masterKey = randomBytes(32)
   const played = await play(options.provider, { after: (end) => void ends.push(end) }, database, masterKey)
@@ -71,7 +72,7 @@ async function open(options: WeeksOptions, { clock, database, databaseUrl }: Gro
     const stage = await stageOf(options, { clock, service, played })
     const startedAt = process.hrtime.bigint()
     const steps = await liveThrough(options.days * DAY, stage, clock, () => runDueJobs(service.parts))
-    const findings = await audit({ DATABASE_URL: databaseUrl, SECRET_KEY: masterKey.toString('base64') })
+    const findings = await auditAll(database)
     return {
       ...{ ...options, steps, faults: stage.weather.counts, notices: stage.post.counts },
       calls: stage.weather.calls,
@@ -108,9 +109,18 @@ async function stageOf(
   return stage
 }
 
-async function audit(env: Record<string, string>): Promise<AuditFinding[]> {
-  const { out } = await manilla({ env }, ['audit', '--json'])
-  return JSON.parse(out).findings
+/** What `manilla audit` says of each payment, by the simulated time. */
+async function auditAll(database: Database): Promise<AuditFinding[]> {
+  const findings: AuditFinding[] = []
+  for (let last: Payment | undefined; ; ) {
+    const page = await database.transaction((tx) => recordsAfter(tx, last, 500))
+    for (const records of page) {
+      last = records.state.payment
+      const { reference } = last
+      findings.push(...audit(records, new Date()).map((finding) => ({ reference, finding })))
+    }
+    if (page.length < 500) return findings
+  }
 }
 
 /** The fake of a real provider, or the sandbox provider. */
