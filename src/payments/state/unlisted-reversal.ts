@@ -14,7 +14,8 @@ interface OnRecordReceipt {
  * bank, for example. Called after the lists changed nothing.
  *
  * Money is never counted twice:
- * - `amountReturned` has refunds of ours that are pending, reversals at first sight, surplus and lost disputes.
+ * - `amountReturned` has reversals at first sight, surplus and lost disputes.
+ * - A refund of ours that is pending may be what the provider means, before its list has it: it is looked for first.
  * - A refund that the provider lists as pending, and that is not on record, is recorded when it is successful.
  * - Where the provider names one sum for an order, a transaction of the order that is not of this attempt makes the
  *   attempt's share unknown. So does money that a person matched: it is of another order.
@@ -33,7 +34,8 @@ export function unlistedReversal(
   const isOfOthers = answered.some(
     ({ returnedIsOfOrder, transactionId }) => returnedIsOfOrder && !names.has(transactionId),
   )
-  if (isOfOthers || own.some(({ isMatched }) => isMatched)) return 0
+  const isPending = onRecord.refunds.some(({ status }) => status === 'pending')
+  if (isPending || isOfOthers || own.some(({ isMatched }) => isMatched)) return 0
   const known = matchKnown(onRecord, refunds)
   const others = refunds.filter((refund) => !known.has(refund))
   const matches = others.map((refund) => ({ refund, match: matchRefund(onRecord, refund) }))

@@ -31,6 +31,8 @@ const WIRES: Record<string, Wire> = {
     reverse: (it) => Object.assign(it, { status: 'reversed' }),
     growRefund: (it) => grow(it, 'amount'),
     failRefund: (it) => Object.assign(it, { status: 'failed' }),
+    // A transaction whose refund has failed is a success again.
+    lessRefunded: (it, amount) => amount > 0 && it.status === 'reversed' && Object.assign(it, { status: 'success' }),
   },
   flutterwave: {
     orderIn: (it) => ('processor_response' in it ? it.tx_ref : undefined),
