@@ -207,7 +207,7 @@ async function belongingOf(deps: CompareDeps, scope: AuditScope, reference: stri
 }
 
 async function compareRefunds(
-  { database }: CompareDeps,
+  { database, clock }: CompareDeps,
   scope: AuditScope,
   entries: OfAccount<ListedRefund>[],
 ): Promise<Compared[]> {
@@ -225,7 +225,9 @@ async function compareRefunds(
       const ours = same.find(({ attemptId }) => attemptId === own) ?? same[0]
       const attemptId = ours?.attemptId ?? own ?? null
       const settles = disputes.some(({ settledBy }) => settledBy === theirs.refundId)
-      const verdict = compareRefund(theirs, ours, { belongs: attemptId ? 'ours' : 'foreign', settles })
+      const verdict = compareRefund(theirs, ours, {
+        ...{ belongs: attemptId ? 'ours' : 'foreign', settles, now: clock.now() },
+      })
       compared.push({ id: theirs.refundId, reference: theirs.orderReference, verdict, attemptId, receiptIds: [] })
     }
   }

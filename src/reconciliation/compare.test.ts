@@ -102,7 +102,8 @@ test('an entry that does not say enough is a reason to ask, and no difference', 
   assert.equal(transaction(theirs({ isReversed: true }), ours({ returning: 100 })), 'equal')
   const larger = refund({ amount: naira(515) })
   assert.match(compareOurs(larger, ourRefund()), /^unclear: .* refund of ₦5.15, our records have ₦5.00/)
-  assert.equal(compareOurs(refund({ amount: null }), ourRefund()), 'equal')
+  assert.match(compareOurs(refund({ amount: null }), ourRefund({ resolvedAt: new Date() })), /^unclear: /)
+  assert.equal(compareOurs(refund({ amount: null }), ourRefund({ resolvedAt: new Date(0) })), 'equal', 'an old one')
 })
 
 test('an order that is listed without its transactions has at least that much on record', () => {
@@ -134,9 +135,9 @@ const refund = (more: Partial<OfAccount<ListedRefund>> = {}): OfAccount<ListedRe
   ...more,
 })
 const ourRefund = (more: Partial<Refund> = {}) =>
-  ({ amount: 500, currency: 'NGN', status: 'successful', providerRefundId: 'r1', ...more }) as Refund
+  ({ amount: 500, currency: 'NGN', status: 'successful', providerRefundId: 'r1', resolvedAt: null, ...more }) as Refund
 const compareOurs = (listed: OfAccount<ListedRefund>, recorded?: Refund, settles = false) =>
-  says(compareRefund(listed, recorded, { belongs: 'ours', settles }))
+  says(compareRefund(listed, recorded, { belongs: 'ours', settles, now: new Date() }))
 
 test('a refund is equal when its amount and status agree', () => {
   assert.equal(compareOurs(refund(), ourRefund()), 'equal')
@@ -145,7 +146,10 @@ test('a refund is equal when its amount and status agree', () => {
   assert.equal(compareOurs(refund({ status: 'failed' })), 'equal')
   assert.equal(compareOurs(refund(), undefined, true), 'equal', 'the money of a lost dispute')
   assert.equal(compareOurs(refund({ status: 'failed', refundId: 'r0' }), ourRefund()), 'equal', 'an earlier try')
-  assert.equal(says(compareRefund(refund(), undefined, { belongs: 'foreign', settles: false })), 'foreign')
+  assert.equal(
+    says(compareRefund(refund(), undefined, { belongs: 'foreign', settles: false, now: new Date() })),
+    'foreign',
+  )
 })
 
 test('a refund differs in amount or status, or is not on record', () => {

@@ -75,13 +75,13 @@ export function compareOrder(theirs: ListedTransaction, ours: MoneyOfAttempt): V
 
 /**
  * `settles`: this refund is the money of a lost dispute that is on record. A pending refund that is not on record is
- * seen again when it is done. The amount of a list by account may have the provider's fees in it: the order's own list
- * is exact.
+ * seen again when it is done. The amount of a list by account may have the provider's fees in it, or be missing: the
+ * order's own list is exact. A new refund without an amount is asked for in each run of its first two days.
  */
 export function compareRefund(
   theirs: OfAccount<ListedRefund>,
   ours: Refund | undefined,
-  { belongs, settles }: { belongs: Belongs; settles: boolean },
+  { belongs, settles, now }: { belongs: Belongs; settles: boolean; now: Date },
 ): Verdict {
   if (belongs !== 'ours') return FOREIGN
   const amount = textOf(theirs.amount)
@@ -94,11 +94,16 @@ export function compareRefund(
   const isSame = theirs.status === ours.status || theirs.status === 'pending'
   if (!isSame && !(isEarlierTry && ours.status === 'successful'))
     return differs(`the provider’s refund of ${amount} is ${theirs.status}, ours is ${ours.status}`)
+  const isNew = ours.resolvedAt !== null && now.getTime() - ours.resolvedAt.getTime() < NEW_FOR_MS
+  if (!theirs.amount && theirs.status === 'successful' && isNew)
+    return unclear('the list does not name the amount of a new refund')
   const isOther = theirs.amount && (ours.amount !== theirs.amount.amount || ours.currency !== theirs.amount.currency)
   if (!isOther || theirs.status === 'failed') return EQUAL
   const recorded = formatMoney({ amount: ours.amount, currency: ours.currency as Money['currency'] })
   return unclear(`the provider has a refund of ${amount}, our records have ${recorded}`)
 }
+
+const NEW_FOR_MS = 2 * 24 * 3_600_000
 
 export function compareDispute(theirs: OfAccount<ListedDispute>, ours: Dispute | undefined, belongs: Belongs): Verdict {
   if (belongs !== 'ours') return FOREIGN
