@@ -14,6 +14,8 @@ export interface Run extends AuditScope {
   lease: string
   /** When the integration was made. */
   since: Date
+  /** The end of the range of the last finished run; null when there was none. */
+  comparedTo: Date | null
   /** Null: no run is under way. */
   startedAt: Date | null
   range: Range | null
@@ -87,6 +89,7 @@ interface RunRow {
   absent: number
   failed_since: Date | null
   unsupported: string | null
+  compared_to: Date | null
 }
 
 /** Claims due runs with a lease of ten minutes, each for its next page. */
@@ -99,10 +102,11 @@ export async function claimDueRuns(db: Queries, limit: number): Promise<Run[]> {
      where r.ctid = due.ctid and i.merchant_id = r.merchant_id and i.mode = r.mode and i.provider = r.provider and m.id = r.merchant_id
     returning r.merchant_id, m.place, r.mode, r.provider, i.account, i.created_at as since, r.kind, r.time_window, r.lease, r.started_at,
               r.range_from, r.range_to, r.phase, r.keys_version, r.cursor, r.listed, r.agreed, r.booked, r.foreign_count, r.asked,
-              r.absent, r.failed_since, r.unsupported`)
+              r.absent, r.failed_since, r.unsupported, r.compared_to`)
   return rows.map((row) => ({
     ...{ merchantId: idOf('merchant', row.merchant_id), place: row.place, mode: row.mode, provider: row.provider },
     ...{ keysVersion: row.account, since: row.since, kind: row.kind, window: row.time_window, lease: row.lease },
+    comparedTo: row.compared_to,
     startedAt: row.started_at,
     range: row.range_from && row.range_to && { from: row.range_from, to: row.range_to },
     ...{ phase: row.phase, readWith: row.keys_version, cursor: row.cursor },

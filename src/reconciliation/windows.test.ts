@@ -15,12 +15,21 @@ test('each list of an account is read in its windows', () => {
   assert.deepEqual(count('open'), ['open'])
 })
 
+const live = { mode: 'live' as const, comparedTo: null }
+
 test('no window begins before the integration was made, or before what retention may have deleted', () => {
   const old = before(400 * DAY)
-  assert.deepEqual(rangeOf('48 hours', { mode: 'live', since: old }, now), { from: before(48 * HOUR), to: now })
-  assert.deepEqual(rangeOf('48 hours', { mode: 'live', since: before(HOUR) }, now).from, before(65 * 60_000))
-  assert.deepEqual(rangeOf('180 days', { mode: 'live', since: old }, now).from, before(180 * DAY))
-  assert.deepEqual(rangeOf('180 days', { mode: 'sandbox', since: old }, now).from, before(39 * DAY))
+  assert.deepEqual(rangeOf('48 hours', { ...live, since: old }, now), { from: before(48 * HOUR), to: now })
+  assert.deepEqual(rangeOf('48 hours', { ...live, since: before(HOUR) }, now).from, before(65 * 60_000))
+  assert.deepEqual(rangeOf('180 days', { ...live, since: old }, now).from, before(180 * DAY))
+  assert.deepEqual(rangeOf('180 days', { ...live, mode: 'sandbox', since: old }, now).from, before(39 * DAY))
+})
+
+test('after an outage a window is longer by that time, and at most twice as long', () => {
+  const from = (comparedTo: Date) => rangeOf('8 days', { mode: 'live', since: before(400 * DAY), comparedTo }, now).from
+  assert.deepEqual(from(before(DAY)), before(8 * DAY), 'on time')
+  assert.deepEqual(from(before(3 * DAY)), before(10 * DAY))
+  assert.deepEqual(from(before(90 * DAY)), before(16 * DAY))
 })
 
 test('accounts that started together do not stay together', () => {

@@ -60,12 +60,19 @@ export interface Range {
 }
 
 /**
- * The range of a run that starts now. Not before the integration was made: the account may be older than it. Not before
- * the shortest retention of the sandbox: what was deleted here is still in the list.
+ * The range of a run that starts now. After an outage it is longer by that time, and at most twice as long: what changed
+ * at the provider meanwhile must not fall out of the window unseen. Not before the integration was made: the account
+ * may be older than it. Not before the shortest retention of the sandbox: what was deleted here is still in the list.
  */
-export function rangeOf(name: WindowName, { mode, since }: { mode: Mode; since: Date }, now: Date): Range {
+export function rangeOf(
+  name: WindowName,
+  { mode, since, comparedTo }: { mode: Mode; since: Date; comparedTo: Date | null },
+  now: Date,
+): Range {
+  const { lengthMs, everyMs } = windowOf(name)
   const kept = mode === 'sandbox' ? LEAST_DAYS.sandbox * DAY - DAY : Number.POSITIVE_INFINITY
-  const length = Math.min(windowOf(name).lengthMs, kept)
+  const late = comparedTo ? Math.max(0, now.getTime() - comparedTo.getTime() - everyMs) : 0
+  const length = Math.min(lengthMs + Math.min(late, lengthMs), kept)
   const first = since.getTime() - CLOCKS_DIFFER_BY_MS
   return { from: new Date(Math.max(now.getTime() - length, first)), to: now }
 }
