@@ -60,9 +60,10 @@ export interface Range {
 }
 
 /**
- * The range of a run that starts now. After an outage it is longer by that time, and at most twice as long: what changed
- * at the provider meanwhile must not fall out of the window unseen. Not before the integration was made: the account
- * may be older than it. Not before the shortest retention of the sandbox: what was deleted here is still in the list.
+ * The range of a run that starts now. After an outage it is longer by that time, and at most twice as long: what
+ * changed at the provider meanwhile must not fall out of the window unseen. Not before the integration was made: the
+ * account may be older than it. Not before the shortest retention of the sandbox: what was deleted here is still in the
+ * list.
  */
 export function rangeOf(
   name: WindowName,

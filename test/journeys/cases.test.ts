@@ -122,7 +122,7 @@ test('unmatched money is a case without a payment: matched, noted, or closed wit
   assert.deepEqual([event.sequence, event.data.payment, event.data.case.status], [null, null, 'open'])
 })
 
-test('a failed refund is a case, until the same money goes back by another refund', async () => {
+test('J8: a failed refund is a case, until the same money goes back by another refund', async () => {
   const { id, reference, order } = await paid(shop)
   await database.rows(sql`update gateway_payments set refunded = taken where reference = ${order}`)
   const failed = (await refund(shop, reference)).body.data

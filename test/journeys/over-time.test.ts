@@ -49,7 +49,7 @@ async function paidByCard(between: Between) {
 
 const reviewsIn = (types: string[]) => types.filter((type) => type === 'attempt.needs_review').length
 
-test('an answer that contradicts the money on record changes nothing: a person is asked once for each contradiction', async (t) => {
+test('J1: an answer that contradicts the money on record changes nothing: a person is asked once for each contradiction', async (t) => {
   const between = await startBetween(t, service)
   const { shop } = between
   const { payment, record } = await paidByCard(between)
@@ -130,7 +130,7 @@ test('after new keys were set, attempts that wait for an answer are asked about 
   assert.deepEqual([await soon(ended), await soon(open)], [true, false])
 })
 
-test('a refund whose answer was lost is asked for once, however long the list of refunds lags', async () => {
+test('J3: a refund whose answer was lost is asked for once, however long the list of refunds lags', async () => {
   const flutterwave = await startFakeFlutterwave({ after })
   flutterwave.odd.refundStatus = 'completed-mpgs'
   const shop = await service.addShop()
@@ -191,7 +191,7 @@ test('surplus that the provider does not name again stays: its refund fails, and
   await assertAudited(database, payment)
 })
 
-test('while the provider is silent, surplus waits; when it names the money again, it goes back once', async (t) => {
+test('J2: while the provider is silent, surplus waits; when it names the money again, it goes back once', async (t) => {
   const between = await startBetween(t, service)
   const { shop } = between
   const { payment, accountNumber, order } = await start(shop, TRANSFER)
@@ -214,7 +214,7 @@ test('while the provider is silent, surplus waits; when it names the money again
   assert.equal((await ledger(shop, order)).refunded, AMOUNT)
 })
 
-test('a signed notice of a second payment waits while the provider answers 500, and until it has the money', async (t) => {
+test('J4: a signed notice of a second payment waits while the provider answers 500, and until it has the money', async (t) => {
   const between = await startBetween(t, service)
   const { shop } = between
   const { payment, order, accountNumber } = await start(shop, TRANSFER)

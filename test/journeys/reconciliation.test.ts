@@ -75,7 +75,7 @@ for (const [index, place] of places.entries()) {
   const { fake, shop, amount, payment } = place
   const test = (what: string, run: () => Promise<void>) => testOf(`${provider.capabilities.name}: ${what}`, run)
 
-  test('a payment whose notice was lost is found by the list, and once', async () => {
+  test('J6: a payment whose notice was lost is found by the list, and once', async () => {
     const { reference } = await payUnnoticed(place)
     for (const window of ['2 hours', '48 hours', '8 days'] as const) await reconcile(parts, shop, window)
     const { status, amountPaid } = await payment(reference)
@@ -143,7 +143,7 @@ for (const [index, place] of places.entries()) {
   })
 
   if (features.listsDisputes)
-    test('a dispute that was closed after its notice was lost is found in the list of half a year', async () => {
+    test('J7: a dispute that was closed after its notice was lost is found in the list of half a year', async () => {
       const { reference, order } = await paid(place)
       const id = (await fake.disputeAtProvider?.(order, { amount, reason: 'fraud' })) ?? assert.fail()
       fake.takeNotices()

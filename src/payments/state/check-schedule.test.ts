@@ -132,7 +132,7 @@ test('an account number is checked while it is open and for a day after its end'
 })
 
 for (const outcome of [UNKNOWN, { kind: 'processing' } as const]) {
-  test(`an ended attempt is asked about until there is a clear answer, here with "${outcome.kind}"`, () => {
+  test(`J5: an ended attempt is asked about until there is a clear answer, here with "${outcome.kind}"`, () => {
     let state = cancel(openLink(), after(MINUTE)).state
     const at = () => state.attempts[0]?.checks.nextAt as Date
     const times: number[] = []
