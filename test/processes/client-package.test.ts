@@ -106,6 +106,9 @@ export function missing(event: WebhookEvent): number {
       return event.data.missing.amount
     case 'dispute.lost':
       return event.data.refund.amount
+    case 'case.opened':
+    case 'case.closed':
+      return event.data.case.amount ?? event.data.payment?.amount ?? 0
     default:
       return event.data.payment.amount
   }
