@@ -263,6 +263,7 @@ function paidOnSecondAttempt(now: Date, given: string | undefined): PaymentState
       reference: newAttemptReference(reference, place),
       provider: 'example',
       channel: 'card',
+      input: null,
       status: 'successful',
       currency: payment.currency,
       amountCharged: payment.amount,

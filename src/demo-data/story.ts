@@ -37,6 +37,7 @@ import type { LockedPayment } from '../payments/store/payment-states.ts'
 import { writeReceipt } from '../payments/store/receipts.ts'
 import { insertRefund } from '../payments/store/refunds.ts'
 import type { Capabilities } from '../providers/capabilities.ts'
+import { offerOf } from '../providers/capabilities.ts'
 import { failureOf } from '../providers/failure.ts'
 import type { FailureCode, Receipt } from '../providers/provider.ts'
 import { PROVIDERS } from '../providers/registry.ts'
@@ -215,9 +216,7 @@ export class Story {
 
   #start(channel: Channel) {
     const luck = this.#random()
-    const takers = TAKERS.filter(
-      ({ channels, currencies }) => channels.includes(channel) && currencies.includes(this.#state.payment.currency),
-    )
+    const takers = TAKERS.filter((each) => offerOf(each, channel, this.#state.payment.currency) !== undefined)
     const capabilities = takers[luck < 0.55 ? 0 : luck < 0.85 ? 1 : 2] ?? SANDBOX
     const attempt = newAttempt(this.#state, { capabilities, channel, keysVersion: 0, chargedAtOnce: false }, this.#at)
     this.#write(addAttempt(this.#state, attempt), 'start')

@@ -10,6 +10,7 @@ import { NO_LIMITS } from '../merchants/credential-limits.ts'
 import { insertCredential, updateCredentialDigest } from '../merchants/credential-store.ts'
 import type { Merchant } from '../merchants/merchant.ts'
 import { insertMerchant } from '../merchants/merchant-store.ts'
+import { channelsOf } from '../providers/capabilities.ts'
 import { PROVIDERS } from '../providers/registry.ts'
 import type { Integration } from './integration.ts'
 import { addIntegration } from './integration-store.ts'
@@ -17,9 +18,9 @@ import { addIntegration } from './integration-store.ts'
 /** The providers that move no real money. Every merchant has them in sandbox mode from the start. */
 const SANDBOX_INTEGRATIONS: Integration[] = PROVIDERS.map(({ capabilities }) => capabilities)
   .filter(({ sandboxOnly }) => sandboxOnly)
-  .map(({ name, channels, countries, currencies }) => ({
+  .map(({ name, countries, currencies, offers }) => ({
     provider: name,
-    channels,
+    channels: channelsOf({ offers }),
     countries: countries as Country[],
     currencies: currencies as Currency[],
   }))

@@ -7,6 +7,7 @@ import { type Mistake, pointerPart } from '../kernel/problem.ts'
 import { isWebAddress } from '../kernel/web-address.ts'
 import { parseTarget } from '../outbound/request-target.ts'
 import type { Setting } from '../providers/capabilities.ts'
+import { channelsOf } from '../providers/capabilities.ts'
 import type { Provider } from '../providers/provider.ts'
 import { DEFAULT_PRIORITY, type IntegrationRecord, MAX_PRIORITY } from './integration.ts'
 
@@ -41,7 +42,7 @@ export function applyChanges(
   before: IntegrationRecord | undefined,
   context: Context,
 ): { after: WantedIntegration; mistakes: Mistake[] } {
-  const { name, channels, countries, currencies } = provider.capabilities
+  const { name, countries, currencies } = provider.capabilities
   const mistakes: Mistake[] = []
   const baseURL = applyBaseURL(provider, changes.baseURL, before, context, mistakes)
   // Keys are sent only to the URL they were set with. Otherwise a new baseURL could send them to an attacker's server.
@@ -52,7 +53,7 @@ export function applyChanges(
     provider: name,
     settings: applySettings(provider, changes.settings, before?.settings ?? {}, { ...context, keepsSecrets }, mistakes),
     baseURL,
-    channels: subset('channels', channels, (text) => text as Channel),
+    channels: subset('channels', channelsOf(provider.capabilities), (text) => text as Channel),
     countries: subset('countries', countries, parseCountry),
     currencies: subset('currencies', currencies, parseCurrency),
     priority: applyPriority(changes.priority, before, mistakes),

@@ -8,15 +8,15 @@ import { type CallRecord, callRecorded } from './store/attempts.ts'
 
 /** The names of calls as the timeline shows them. */
 export type ProviderCall =
-  | 'start card'
-  | 'open account'
+  | 'start'
+  | 'submit code'
   | 'charge saved card'
   | 'check'
   | 'refund'
   | 'list returns'
   | 'list banks'
 
-const START_CALLS: ReadonlySet<ProviderCall> = new Set(['start card', 'open account', 'charge saved card'])
+const START_CALLS: ReadonlySet<ProviderCall> = new Set(['start', 'submit code', 'charge saved card'])
 
 /** Calls the attempt's provider and records the call for the timeline. */
 export async function callProvider<Answer extends { kind: string }>(
@@ -69,7 +69,7 @@ export async function askProvider<Answer extends { kind: string }>(
   const tookMs = performance.now() - start
   // The list of banks may fail while payments work, so it says nothing about the provider's health.
   if (call !== 'list banks' && (isStart || !isRefusedCheck(answer))) {
-    const refusedStart = answer.kind === 'declined' && (call === 'start card' || call === 'open account')
+    const refusedStart = answer.kind === 'declined' && call === 'start'
     const result = answer.kind === 'unknown' || refusedStart ? 'failed' : 'succeeded'
     deps.providers.recordResult(attempt, provider, result)
   }

@@ -1,5 +1,6 @@
-import type { Channel } from '../kernel/channel.ts'
+import { CHANNELS, type Channel } from '../kernel/channel.ts'
 import type { FeeSchedule } from '../kernel/fee.ts'
+import type { MobileNetwork } from '../kernel/mobile-networks.ts'
 import type { Mode } from '../kernel/mode.ts'
 
 /** What a provider can do, as data. Its adapter declares it; everything else only reads it. */
@@ -10,7 +11,8 @@ export interface Capabilities {
   title: string
   /** Moves no real money, so it is offered in sandbox mode alone. */
   sandboxOnly: boolean
-  channels: Channel[]
+  /** What customers can pay with, by channel and currency. */
+  offers: Offers
   /** Its card page may stand in a frame of ours; else the customer is sent there and comes back. */
   framed: boolean
   /** Its card page can be opened with a saved card; else the customer confirms on a page of ours. */
@@ -21,15 +23,8 @@ export interface Capabilities {
   countries: string[]
   /** ISO 4217. */
   currencies: string[]
-  /** What a customer may be charged at once, in minor units. */
-  limits: Record<string, { min: number; max: number }>
-  /**
-   * What the provider keeps, by channel and currency. A channel takes the currencies that it has a fee for, and no
-   * others.
-   */
-  fees: Record<Channel, Record<string, FeeSchedule>>
-  /** How long an account number stays open, when the provider lets us choose. */
-  accountLifetimeSeconds: number
+  /** What a customer may be charged at once by currency, in minor units. An offer can have its own. */
+  limits: Record<string, Limits>
   /**
    * Channels whose refunds need the customer's bank account: the provider cannot send the money back to where it came
    * from.
@@ -39,6 +34,43 @@ export interface Capabilities {
   refundTakesDays?: number
   /** How long to wait for an answer of one that is known to be quick; absent: as long as for any. */
   answersWithinMs?: number
+}
+
+export interface Limits {
+  min: number
+  max: number
+}
+
+export type Offers = Partial<Record<Channel, Record<string, Offer>>>
+
+/** One channel in one currency. */
+export interface Offer {
+  /** What the provider keeps. */
+  fee: FeeSchedule
+  limits?: Limits
+  /**
+   * The mobile networks, by country. The customer chooses one and gives a phone number. Countries that are not named
+   * are not served.
+   */
+  networks?: Record<string, readonly MobileNetwork[]>
+  /** The banks that the customer chooses from. */
+  banks?: readonly { code: string; name: string }[]
+  /** How long the customer has. Absent: until the payment ends. */
+  lifetimeSeconds?: number
+}
+
+/** One offer for each currency that has a fee, the rest alike. */
+export function offersAt(fees: Record<string, FeeSchedule>, rest: Omit<Offer, 'fee'> = {}): Record<string, Offer> {
+  return Object.fromEntries(Object.entries(fees).map(([currency, fee]) => [currency, { fee, ...rest }]))
+}
+
+export function channelsOf({ offers }: Pick<Capabilities, 'offers'>): Channel[] {
+  return CHANNELS.filter((channel) => offers[channel] !== undefined)
+}
+
+export function offerOf({ offers }: Capabilities, channel: Channel, currency: string): Offer | undefined {
+  const byCurrency = offers[channel]
+  return byCurrency && Object.hasOwn(byCurrency, currency) ? byCurrency[currency] : undefined
 }
 
 /** One thing that a merchant copies from the provider's dashboard. */

@@ -1,10 +1,12 @@
 import type { Channel } from '../kernel/channel.ts'
+import type { MobileNetwork } from '../kernel/mobile-networks.ts'
 import type { Mode } from '../kernel/mode.ts'
 import type { Currency, Money } from '../kernel/money.ts'
 import type { Owner } from '../kernel/scope.ts'
 import type { ProviderHttp, Unknown } from '../outbound/provider-http.ts'
 import type { AccountLists } from './account-lists.ts'
 import type { Capabilities, Setting } from './capabilities.ts'
+import { failureOf } from './failure.ts'
 
 export type { ProviderAnswer, ProviderCall, ProviderHttp, Unknown } from '../outbound/provider-http.ts'
 export type {
@@ -56,14 +58,14 @@ export interface ProviderClient {
   /** Whether the keys work, by a call that changes nothing. */
   verifyKeys(): Promise<KeysVerdict>
   /**
-   * A page of the provider's that takes the card. With a saved card it asks the customer to confirm, or for a PIN or
-   * code, and charges that card.
+   * What the customer pays with, by `order.channel`. With `order.savedCard`, the provider's page asks the customer to
+   * confirm that card, or for a PIN or code, and charges it.
    */
-  startCard(order: Order, savedCard?: SavedCardToken): Promise<CardStart>
+  start(order: Order): Promise<Start>
+  /** The code that a start asked for (`CodeWanted`). */
+  submit?(order: OrderHandle, code: string): Promise<Submitted>
   /** Charges a saved card right away, after the customer has confirmed on a page of ours. */
   chargeSavedCard(order: Order, savedCard: SavedCardToken): Promise<SavedCardCharge>
-  /** An account number for this order alone. */
-  openVirtualAccount(order: Order): Promise<VirtualAccountStart>
   check(order: OrderHandle): Promise<Outcome>
   /** Pure: verifies the signature over the raw body, and says what the notice says. */
   readNotice(notice: RawNotice): NoticeReading
@@ -121,7 +123,20 @@ export interface ListedDispute {
 
 export type KeysVerdict = { kind: 'good' } | { kind: 'bad'; because: string } | Unknown
 
+/** What the customer gave before the start, where the offer asks for it: see `Offer`. */
+export interface ChannelInput {
+  /** With the country's prefix: +233551234987. */
+  phoneNumber?: string
+  network?: MobileNetwork
+  /** The provider's code of the bank. */
+  bank?: string
+  /** A code that the customer made beforehand, where the network wants one. */
+  preAuthorisationCode?: string
+}
+
 export interface Order {
+  channel: Channel
+  input: ChannelInput
   /**
    * Ours, one for each attempt, known to us before the provider is: 32 of a-z and 0-9, inside every alphabet there is.
    */
@@ -139,6 +154,7 @@ export interface Order {
   expiresAt: Date
   /** The customer agreed that the card be kept, on a page of ours. */
   saveCard: boolean
+  savedCard?: SavedCardToken
 }
 
 export interface OrderHandle {
@@ -152,34 +168,80 @@ export interface OrderHandle {
   amount?: Money
 }
 
-export type CardStart =
-  | {
-      kind: 'link'
-      link: string
-      providerReference: string
-      publicKey: string
-      expiresAt: Date
-      /** The provider takes no second payment by this link, so it is not checked again once it was paid. */
-      paidOnce?: true
-    }
-  | Declined
-  | Unknown
+/** What the customer gets to pay with; an outcome, when the money moved at once or can not move. */
+export type Start = Started | Outcome
+export type Started = LinkStart | AccountStart | PromptStart | PayToStart | CodeWanted | DialStart | QrStart
+
+interface StartedOrder {
+  providerReference: string
+  expiresAt: Date
+}
+
+/** A page of the provider's. */
+export interface LinkStart extends StartedOrder {
+  kind: 'link'
+  link: string
+  publicKey: string
+  /** The provider takes no second payment by this link, so it is not checked again once it was paid. */
+  paidOnce?: true
+}
+
+/** An account number for this order alone. */
+export interface AccountStart extends StartedOrder {
+  kind: 'account'
+  /** Some providers have none to show. */
+  accountName: string | null
+  accountNumber: string
+  bankName: string
+  amountToTransfer: number
+  /** Must stand in the transfer, else the provider cannot tell whose it is. */
+  narration?: string
+  /** What the customer's bank wants dialled for this transfer. */
+  ussdCode?: string
+}
+
+/** The network asks on the customer's phone. */
+export interface PromptStart extends StartedOrder {
+  kind: 'prompt'
+  /** The provider's own words for the customer, if any. */
+  message?: string
+  /** The name that the prompt shows, where it is not the shop's. */
+  shownAs?: string
+}
+
+/** The customer pays from the network's own menu, any amount. */
+export interface PayToStart extends StartedOrder {
+  kind: 'pay to'
+  number: string
+  account: string
+}
+
+/** The provider wants a code first: `submit` gives it. */
+export interface CodeWanted extends StartedOrder {
+  kind: 'code wanted'
+  /** `otp`: sent to the phone. `voucher`: the customer makes it by dialling. */
+  code: 'otp' | 'voucher'
+  /** The provider's own words: where the code comes from. */
+  message: string
+}
+
+/** A code to dial on the phone. */
+export interface DialStart extends StartedOrder {
+  kind: 'dial'
+  code: string
+  bankName: string | null
+}
+
+export interface QrStart extends StartedOrder {
+  kind: 'qr'
+  /** The text to encode. */
+  text: string
+}
+
+/** `code refused`: it was wrong and can be given again. */
+export type Submitted = Start | { kind: 'code refused'; because: string }
 
 export type SavedCardCharge = { kind: 'step'; link: string; providerReference: string } | Outcome
-
-export type VirtualAccountStart =
-  | {
-      kind: 'account'
-      /** Some providers have none to show. */
-      accountName: string | null
-      accountNumber: string
-      bankName: string
-      amountToTransfer: number
-      expiresAt: Date
-      providerReference: string
-    }
-  | Declined
-  | Unknown
 
 export type Outcome =
   /** `savedCard`: whenever the provider returns one. The caller knows whether the customer agreed to save it. */
@@ -244,6 +306,8 @@ export const FAILURE_CODES = [
   'reversed',
   'amount_mismatch',
   'transfer_expired',
+  'prompt_expired',
+  'subscriber_unknown',
   'customer_cancelled',
   'provider_unavailable',
   'provider_error',
@@ -378,6 +442,11 @@ export interface ConnectOptions {
 }
 
 export const unknown = (because: string): Unknown => ({ kind: 'unknown', because })
+export const notOffered = (channel: Channel): Declined => ({
+  kind: 'declined',
+  failure: failureOf('provider_error', `${channel}_not_offered`),
+  tryId: null,
+})
 export const ASKED_BEFORE = unknown('it was asked for this refund before, and does not list it')
 /** An answer of the provider that does not have the documented shape. */
 export const unreadable = (status: number): Unknown => unknown(`it answered ${status} with what we cannot read`)

@@ -55,7 +55,7 @@ async function takePhone(colorScheme: 'light' | 'dark'): Promise<void> {
 
 async function takeTransfer(colorScheme: 'light' | 'dark'): Promise<void> {
   const page = await openPage({ ...PHONE, colorScheme })
-  await page.goto(`${await newCheckout(`${colorScheme}@example.com`)}?method=bank`)
+  await page.goto(`${await newCheckout(`${colorScheme}@example.com`)}?method=transfer`)
   await page.getByRole('button', { name: 'Get account number' }).click()
   await reaches(page, 'awaiting')
   await take(page, `phone-awaiting-${colorScheme}`)

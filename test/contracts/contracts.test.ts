@@ -30,7 +30,7 @@ for (const [name, description, request, faults] of REQUESTS) {
 test('a gap allows its own field only, and its value is checked', () => {
   const wrongWith = (bank_transfer: unknown, gaps = PAYSTACK_GAPS) => {
     const call = asJSON('/charge', { ...page, bank_transfer })
-    const { wrong } = findingsOf(paystack, gaps, [{ during: 'openVirtualAccount', call }])
+    const { wrong } = findingsOf(paystack, gaps, [{ during: 'start', call }])
     return wrong.filter((sentence) => sentence.startsWith('POST /charge'))
   }
   assert.deepEqual(wrongWith({ account_expires_at: '2026-11-20T10:00:00Z' }), [])

@@ -129,6 +129,8 @@ for (const [name, read, listed] of [
 
 const startedAt = new Date('2026-11-20T10:00:00Z')
 const order: Order = {
+  channel: 'card',
+  input: {},
   reference: 'r'.repeat(32),
   amount: money(1_099, 'USD' as Currency),
   country: 'US',

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { parseCurrency } from '../../src/kernel/money.ts'
 import { type Declined, FAILURE_CODES, type OrderHandle, type Receipt } from '../../src/providers/provider.ts'
 import type { NoticeKind, Rig } from './conformance-rig.ts'
-import { newReference, orderOf, priceOf, startedCard } from './rig.ts'
+import { byTransfer, newReference, orderOf, priceOf, startedCard } from './rig.ts'
 
 export const GARBAGE = [
   '',
@@ -102,13 +102,13 @@ export async function everyCall(rig: Rig, handle: OrderHandle): Promise<[string,
   const { connection, savedCards } = rig
   const refund = { reference: newReference(), order: handle, transactionIds: ['1'], amount: priceOf(rig), reason: null }
   const calls: [string, () => Promise<{ kind: string }>][] = [
-    ['startCard', () => connection.startCard(orderOf(rig))],
+    ['start', () => connection.start(orderOf(rig))],
     ['chargeSavedCard', () => connection.chargeSavedCard(orderOf(rig), savedCards.paying)],
     ['check', () => connection.check(handle)],
     ['refund', () => connection.refund(refund)],
   ]
-  if (rig.provider.capabilities.channels.includes('virtual-bank-account')) {
-    calls.push(['openVirtualAccount', () => connection.openVirtualAccount(orderOf(rig))])
+  if (rig.provider.capabilities.offers['virtual-bank-account']) {
+    calls.push(['start by transfer', () => connection.start(byTransfer(orderOf(rig)))])
   }
   const { listReversals, lists } = connection
   if (listReversals) calls.push(['listReversals', () => listReversals(handle, ['1'])])

@@ -18,7 +18,7 @@ import {
   withWrongKeys,
 } from './conformance-reversals.ts'
 import type { Features, Rig } from './conformance-rig.ts'
-import { handleOf, newReference, orderOf, startedCard } from './rig.ts'
+import { byTransfer, handleOf, newReference, orderOf, startedCard } from './rig.ts'
 
 /** Conformance of the lists by account: they say the same as the answers by order. */
 export function listsConformance(
@@ -80,14 +80,14 @@ export function listsConformance(
     assert.ok(others.length <= 1, 'the payment of the other shop')
   })
 
-  const hasAccounts = provider.capabilities.channels.includes('virtual-bank-account')
+  const hasAccounts = provider.capabilities.offers['virtual-bank-account'] !== undefined
   testIf(
     hasAccounts,
     'a transfer is listed as its order is checked, and only an id that they said is theirs',
     async (t) => {
       const rig = await rigFor(t)
       const order = orderOf(rig)
-      const account = await rig.connection.openVirtualAccount(order)
+      const account = await rig.connection.start(byTransfer(order))
       assert.ok(account.kind === 'account')
       await rig.customer.transfer?.(order.reference, account.amountToTransfer)
       const said: string[] = []

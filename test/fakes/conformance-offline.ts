@@ -4,13 +4,14 @@ import { type Currency, money } from '../../src/kernel/money.ts'
 import { providerHttp } from '../../src/outbound/provider-http.ts'
 import type { Order, OrderHandle, Provider, ProviderClient } from '../../src/providers/provider.ts'
 import { findProvider } from '../../src/providers/registry.ts'
+import { byTransfer } from './rig.ts'
 import { startUpstream, TROUBLES } from './upstream.ts'
 
 type Settings = Record<string, string>
 
 /** The part of the conformance suite that needs no API: a new adapter passes it before its fake exists. */
 export function offlineConformance(provider: Provider, settingsFor: (t: TestContext) => Promise<Settings>): void {
-  const { name, channels, currencies, limits, fees } = provider.capabilities
+  const { name, currencies, limits, offers } = provider.capabilities
   const test = (what: string, run: (t: TestContext, settings: Settings) => Promise<void>) =>
     nodeTest(`${name}: ${what}`, async (t) => run(t, await settingsFor(t)))
   const connect = (settings: Settings, baseURL: string) =>
@@ -48,11 +49,11 @@ export function offlineConformance(provider: Provider, settingsFor: (t: TestCont
       const limit = limits[currency]
       assert.ok(limit && limit.min >= 1 && limit.min <= limit.max, `limits of ${currency}`)
       assert.ok(
-        channels.some((channel) => fees[channel][currency]),
+        Object.values(offers).some((byCurrency) => byCurrency[currency]),
         `a fee of ${currency}`,
       )
     }
-    for (const channel of channels) assert.ok(Object.keys(fees[channel]).length > 0, channel)
+    for (const [channel, byCurrency] of Object.entries(offers)) assert.ok(Object.keys(byCurrency).length > 0, channel)
   })
 
   test('calls to a server that fails are unknown, never declined or paid', async (t, settings) => {
@@ -95,16 +96,18 @@ async function callsOf({ capabilities }: Provider, connection: ProviderClient): 
     returnURL: 'https://shop.example/return',
     startedAt,
     expiresAt: new Date(startedAt.getTime() + 3_600_000),
+    channel: 'card' as const,
+    input: {},
     saveCard: false,
   }
   const { reference } = order
   const handle: OrderHandle = { reference, providerReference: reference, channel: 'card', startedAt, amount }
   const calls: [string, { kind: string }][] = [
-    ['startCard', await connection.startCard(order)],
+    ['start', await connection.start(order)],
     ['check', await connection.check(handle)],
   ]
-  if (capabilities.channels.includes('virtual-bank-account')) {
-    calls.push(['openVirtualAccount', await connection.openVirtualAccount(order)])
+  if (capabilities.offers['virtual-bank-account']) {
+    calls.push(['start by transfer', await connection.start(byTransfer(order))])
   }
   return calls
 }

@@ -3,7 +3,7 @@ import { test as nodeTest, type TestContext } from 'node:test'
 import { money } from '../../src/kernel/money.ts'
 import type { OrderHandle, Provider, ProviderClient, ReversalsAnswer } from '../../src/providers/provider.ts'
 import type { Features, Rig } from './conformance-rig.ts'
-import { handleOf, newReference, orderOf, refundable, startedCard } from './rig.ts'
+import { byTransfer, handleOf, newReference, orderOf, refundable, startedCard } from './rig.ts'
 import { httpTo } from './upstream.ts'
 
 /** Conformance of refunds and disputes made at the provider, and of refused keys. */
@@ -13,7 +13,7 @@ export function reversalsConformance(
   rigFor: (t: TestContext) => Promise<Rig>,
 ): void {
   const { listsReversals = false, listsDisputes = false, reportsRefusedKeys = false } = features
-  const { name, channels } = provider.capabilities
+  const { name, offers } = provider.capabilities
   const testIf = (applies: boolean, what: string, run: (t: TestContext) => Promise<void>) =>
     applies && nodeTest(`${name}: ${what}`, run)
 
@@ -156,9 +156,9 @@ export function reversalsConformance(
     for (const status of [401, 403]) {
       rig.upstream.garble = (said) => (said.status === 401 ? { ...said, status } : said)
       const starts = [
-        await connection.startCard(orderOf(rig)),
+        await connection.start(orderOf(rig)),
         await connection.chargeSavedCard(orderOf(rig), rig.savedCards.paying),
-        ...(channels.includes('virtual-bank-account') ? [await connection.openVirtualAccount(orderOf(rig))] : []),
+        ...(offers['virtual-bank-account'] ? [await connection.start(byTransfer(orderOf(rig)))] : []),
       ]
       for (const start of starts) {
         assert.ok(start.kind === 'declined', `${status}: ${start.kind}`)

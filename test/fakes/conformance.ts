@@ -19,7 +19,7 @@ import { noticesConformance } from './conformance-notices.ts'
 import { offlineConformance } from './conformance-offline.ts'
 import { reversalsConformance } from './conformance-reversals.ts'
 import type { Features, Rig } from './conformance-rig.ts'
-import { handleOf, newReference, orderOf, refundable, startedCard } from './rig.ts'
+import { byTransfer, handleOf, newReference, orderOf, refundable, startedCard } from './rig.ts'
 import { TROUBLES } from './upstream.ts'
 
 /** The conformance suite: what every adapter must do. */
@@ -32,10 +32,10 @@ export function conformanceSuite(
   reversalsConformance(provider, features, rigFor)
   listsConformance(provider, features, rigFor)
   noticesConformance(provider, features, rigFor)
-  const { name, pageTakesSavedCards, channels } = provider.capabilities
+  const { name, pageTakesSavedCards, offers } = provider.capabilities
   const test = (what: string, run: (t: TestContext) => Promise<void>) => nodeTest(`${name}: ${what}`, run)
   const testIf = (applies: boolean, what: string, run: (t: TestContext) => Promise<void>) => applies && test(what, run)
-  const hasAccounts = channels.includes('virtual-bank-account')
+  const hasAccounts = offers['virtual-bank-account'] !== undefined
 
   testIf(provider.settings.length > 0, 'keys are verified as good, bad or unknown', async (t) => {
     const rig = await rigFor(t)
@@ -97,9 +97,9 @@ export function conformanceSuite(
         rig.upstream.garble = (said) => ({ ...said, text: changed(said.text, change) })
         assertSensible(await rig.connection.check(handle))
         const order = orderOf(rig)
-        assertSensible(await rig.connection.startCard(order))
+        assertSensible(await rig.connection.start(order))
         assertSensible(await rig.connection.chargeSavedCard(orderOf(rig), rig.savedCards.paying))
-        if (hasAccounts) assertSensible(await rig.connection.openVirtualAccount(orderOf(rig)))
+        if (hasAccounts) assertSensible(await rig.connection.start(byTransfer(orderOf(rig))))
       }),
       { numRuns: 150 },
     )
@@ -184,7 +184,7 @@ export function conformanceSuite(
   test('starting again with the same reference makes one order', async (t) => {
     const rig = await rigFor(t)
     const { start, order } = await startedCard(rig)
-    const again = await rig.connection.startCard(order)
+    const again = await rig.connection.start(order)
     // A provider that cannot repeat its first answer is checked instead.
     if (again.kind !== 'unknown') assert.deepEqual(again, start)
     assert.equal(rig.ordersMade(), 1)
@@ -202,8 +202,8 @@ export function conformanceSuite(
       const order = { ...orderOf(rig), expiresAt: new Date(Date.now() + minutes * 60_000) }
       const account = { ...order, reference: newReference() }
       const startBoth = async () => {
-        await rig.connection.startCard(order)
-        if (hasAccounts) await rig.connection.openVirtualAccount(account)
+        await rig.connection.start(order)
+        if (hasAccounts) await rig.connection.start(byTransfer(account))
         return sent.splice(0)
       }
       const first = await startBoth()
@@ -217,9 +217,9 @@ export function conformanceSuite(
     const rig = await rigFor(t)
     const order = orderOf(rig)
     rig.upstream.trouble = 'reset after the work'
-    assert.equal((await rig.connection.startCard(order)).kind, 'unknown')
+    assert.equal((await rig.connection.start(order)).kind, 'unknown')
     rig.upstream.trouble = undefined
-    const again = await rig.connection.startCard(order)
+    const again = await rig.connection.start(order)
     assert.ok(again.kind === 'link' || again.kind === 'unknown', again.kind)
     assert.equal(rig.ordersMade(), 1)
   })
@@ -242,7 +242,7 @@ export function conformanceSuite(
 
   testIf(pageTakesSavedCards, 'a saved card can be offered on their page', async (t) => {
     const rig = await rigFor(t)
-    assert.equal((await rig.connection.startCard(orderOf(rig), rig.savedCards.paying)).kind, 'link')
+    assert.equal((await rig.connection.start(orderOf(rig, { savedCard: rig.savedCards.paying }))).kind, 'link')
   })
 
   testIf(asksForSteps, 'a saved card that needs the customer leads to a step', async (t) => {
@@ -279,7 +279,7 @@ export function conformanceSuite(
   testIf(hasAccounts, 'an account is for one order, and says how much to transfer', async (t) => {
     const rig = await rigFor(t)
     const order = orderOf(rig)
-    const account = await rig.connection.openVirtualAccount(order)
+    const account = await rig.connection.start(byTransfer(order))
     assert.equal(account.kind, 'account')
     assert.equal(account.amountToTransfer, order.amount.amount)
     assert.match(account.accountNumber, /^\d{6,20}$/)
@@ -296,7 +296,7 @@ export function conformanceSuite(
   testIf(hasAccounts, 'less than was asked for is not paid', async (t) => {
     const rig = await rigFor(t)
     const order = orderOf(rig)
-    const account = await rig.connection.openVirtualAccount(order)
+    const account = await rig.connection.start(byTransfer(order))
     assert.equal(account.kind, 'account')
     await rig.customer.transfer?.(order.reference, order.amount.amount - 1)
     const outcome = await rig.connection.check(handleOf(order, account, 'virtual-bank-account'))
@@ -308,7 +308,7 @@ export function conformanceSuite(
     const rig = await rigFor(t)
     assert.ok(rig.hideAccountNames, 'the rig can hide them')
     rig.hideAccountNames()
-    const account = await rig.connection.openVirtualAccount(orderOf(rig))
+    const account = await rig.connection.start(byTransfer(orderOf(rig)))
     assert.ok(account.kind === 'account' && account.accountName === null)
   })
 

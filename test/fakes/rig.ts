@@ -7,7 +7,7 @@ import type { Rig } from './conformance-rig.ts'
 
 export async function startedCard(rig: Rig, changes: Partial<Order> = {}) {
   const order = orderOf(rig, changes)
-  const start = await rig.connection.startCard(order)
+  const start = await rig.connection.start(order)
   assert.equal(start.kind, 'link')
   return { order, start, reference: order.reference, handle: handleOf(order, start, 'card') }
 }
@@ -44,7 +44,11 @@ export function orderOf(rig: Rig, changes: Partial<Order> = {}): Order {
     returnURL: 'https://shop.example/return?order=1',
     startedAt: new Date(),
     expiresAt: new Date(Date.now() + 3_600_000),
+    channel: 'card',
+    input: {},
     saveCard: false,
     ...changes,
   }
 }
+
+export const byTransfer = (order: Order): Order => ({ ...order, channel: 'virtual-bank-account' })

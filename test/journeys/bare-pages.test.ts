@@ -41,7 +41,7 @@ test('a page opened by client-id and reference has no cancel button in any state
   assert.equal((await forgeCancel(visitor)).status, 403)
   assert.equal((await shop.payment(id)).status, 'pending')
 
-  await visitor.send({ action: 'pay', method: 'bank' })
+  await visitor.send({ action: 'pay', method: 'transfer' })
   assert.equal(visitor.state, 'awaiting')
   assert.doesNotMatch(visitor.text, cancelForm)
   assert.equal((await forgeCancel(visitor)).status, 403)

@@ -85,7 +85,7 @@ test('the timeline lists requests, calls, notices, money and refunds in order, w
     return entry.detail
   }
   assert.deepEqual(of('payment created'), { amount: 1_250_000, currency: 'NGN', reference: 'story' })
-  assert.equal(of('start card').outcome, 'link')
+  assert.equal(of('start').outcome, 'link')
   assert.equal(of('attempt.failed').cause, 'notice (failed): declined')
   assert.equal((of('attempt.failed').failure as { code: string }).code, 'insufficient_funds')
   assert.equal(of('payment.successful').cause, 'notice (paid): paid')
@@ -143,7 +143,7 @@ test('repeated checks with the same answer are one counted entry; a different an
       .map(({ what, detail }) => [what, detail.outcome, detail.times ?? 1])
   for (let times = 0; times < 5; times++) await check()
   assert.deepEqual(await calls(), [
-    ['start card', 'link', 1],
+    ['start', 'link', 1],
     ['check', 'pending', 5],
   ])
   await charge(shop, data.data.reference)

@@ -19,9 +19,9 @@ const provider: Provider = {
     const connection = gateway.connect(account)
     return {
       ...connection,
-      async startCard(...order) {
+      async start(order) {
         if (isSilent) return { kind: 'unknown', because: 'no whole answer before the deadline' }
-        return connection.startCard(...order)
+        return connection.start(order)
       },
     }
   },
@@ -105,14 +105,14 @@ test('a link that arrives after its start has failed is not handed out', async (
   await loseNotices(shop)
   const connect: Providers['connect'] = async (...of) => {
     const connection = await parts.providers.connect(...of)
-    return { ...connection, startCard: (...args) => late(() => connection.startCard(...args)) }
+    return { ...connection, start: (order) => late(() => connection.start(order)) }
   }
-  const late = async (startCard: () => ReturnType<ProviderClient['startCard']>) => {
+  const late = async (start: () => ReturnType<ProviderClient['start']>) => {
     await database.rows(sql`
       with changed as (update payments set version = version + 1 where id = ${uuidOf(checkout.id)})
       update attempts set status = 'failed', resolved_at = now(), failure = '{"code":"provider_unavailable","message":"m","providerCode":null}'
        where payment_id = ${uuidOf(checkout.id)}`)
-    return startCard()
+    return start()
   }
   const wanted = { amount: 1_000_00, country: 'NG', user: { email: 'ada@example.com' } }
   const checkout = (await shop.call('POST', '/payments/v1/checkouts', wanted)).body.data

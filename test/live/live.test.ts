@@ -80,7 +80,7 @@ test('a provider that is chosen by name and has no keys is a failure', async () 
 })
 
 for (const { provider } of SANDBOXES) {
-  const { name, channels } = provider.capabilities
+  const { name, offers } = provider.capabilities
   test(`${name} gets every question that needs no customer`, async (t) => {
     const { settings, upstream, ordersMade, refundsMade } = await (
       findFake(name) ?? assert.fail(`${name} has a fake`)
@@ -93,13 +93,11 @@ for (const { provider } of SANDBOXES) {
     )
     const account = { mode: 'sandbox' as const, settings, baseURL: upstream.url, http: providerHttp() }
     const { listReversals, lists = {} } = provider.connect(account)
-    const optional = [listReversals, ...Object.values(lists), channels.includes('virtual-bank-account')].filter(
-      Boolean,
-    ).length
+    const optional = [listReversals, ...Object.values(lists), offers['virtual-bank-account']].filter(Boolean).length
     assert.equal(said.length, 7 + optional)
     assert.equal(lines.length - said.length, SANDBOXES.length - 1, 'the others are left out')
     assert.equal(code, 0)
-    assert.equal(ordersMade(), channels.length)
+    assert.equal(ordersMade(), Object.keys(offers).length)
     assert.equal(refundsMade(), 0)
   })
 

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { Channel } from '../../src/kernel/channel.ts'
 import { providerHttp } from '../../src/outbound/provider-http.ts'
 import type { Order, OrderHandle, ProviderClient, RefundOrder } from '../../src/providers/provider.ts'
+import { byTransfer } from '../fakes/rig.ts'
 import { brokenKey, type Keys } from './keys.ts'
 import type { Sandbox } from './sandboxes.ts'
 
@@ -48,7 +49,7 @@ function questionsFor(sandbox: Sandbox, { settings, baseURL }: Extract<Keys, { k
     [
       'a card is taken on a page, and the order waits for it',
       async () => {
-        const start = expect(await connection.startCard(order), 'link')
+        const start = expect(await connection.start(order), 'link')
         assert.match(start.link, /^https?:\/\//)
         handle = handleOf(order, start.providerReference)
         expect(await connection.check(handle), 'pending')
@@ -58,7 +59,7 @@ function questionsFor(sandbox: Sandbox, { settings, baseURL }: Extract<Keys, { k
       'the same reference makes no second order',
       async () => {
         assert.ok(handle, 'there is a first one')
-        const again = expect(await connection.startCard(order), 'link', 'unknown')
+        const again = expect(await connection.start(order), 'link', 'unknown')
         if (again.kind === 'unknown') assert.ok(!again.neverSent && !again.errorStatus, again.because)
         else if (sandbox.repeated === 'one order') assert.equal(again.providerReference, handle.providerReference)
         expect(await connection.check(handle), 'pending')
@@ -97,7 +98,7 @@ function questionsFor(sandbox: Sandbox, { settings, baseURL }: Extract<Keys, { k
       async () => expect(await list(range, null), 'page', 'unsupported'),
     ])
   }
-  if (provider.capabilities.channels.includes('virtual-bank-account')) {
+  if (provider.capabilities.offers['virtual-bank-account']) {
     questions.push(['an account is opened for one order', () => openAccount(sandbox, connection)])
   }
   return questions
@@ -105,7 +106,7 @@ function questionsFor(sandbox: Sandbox, { settings, baseURL }: Extract<Keys, { k
 
 async function openAccount(sandbox: Sandbox, connection: ProviderClient): Promise<void> {
   const order = newOrder(sandbox)
-  const account = expect(await connection.openVirtualAccount(order), 'account')
+  const account = expect(await connection.start(byTransfer(order)), 'account')
   assert.match(account.accountNumber, /^\d{6,20}$/)
   assert.ok(account.amountToTransfer >= order.amount.amount, 'it is paid by no less than was asked for')
   // Some sandboxes pay an order by themselves.
@@ -133,6 +134,8 @@ const newOrder = ({ price, country }: Sandbox): Order => ({
   returnURL: 'https://example.com/return',
   startedAt: new Date(),
   expiresAt: new Date(Date.now() + 2 * 3_600_000),
+  channel: 'card',
+  input: {},
   saveCard: false,
 })
 

@@ -50,8 +50,8 @@ function cellsOf(capabilities: Capabilities): string[] {
   ]
 }
 
-function currenciesOf({ channels, fees }: Capabilities, channel: Channel): string {
-  return channels.includes(channel) ? Object.keys(fees[channel]).join(', ') : 'no'
+function currenciesOf({ offers }: Capabilities, channel: Channel): string {
+  return Object.keys(offers[channel] ?? {}).join(', ') || 'no'
 }
 
 function few(countries: string[]): string {

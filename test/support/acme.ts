@@ -16,15 +16,13 @@ export function acmeAt(url: string): Provider {
       name: 'acme',
       title: 'Acme',
       sandboxOnly: false,
-      channels: ['card'],
       framed: false,
       pageTakesSavedCards: false,
       pageAsksToSave: false,
       countries: ['NG', 'GH'],
       currencies: ['NGN', 'GHS'],
       limits: {},
-      fees: { card: { NGN: { basisPoints: 150 }, GHS: { basisPoints: 200 } }, 'virtual-bank-account': {} },
-      accountLifetimeSeconds: 1_800,
+      offers: { card: { NGN: { fee: { basisPoints: 150 } }, GHS: { fee: { basisPoints: 200 } } } },
     },
     settings: [
       {
@@ -68,14 +66,13 @@ function connect({ settings, baseURL, http }: ClientOptions): ProviderClient {
       if (answer.kind === 'unknown') return answer
       return answer.status === 200 ? { kind: 'good' } : { kind: 'bad', because: 'it refused the key' }
     },
-    async startCard({ reference, expiresAt }) {
+    async start({ reference, expiresAt }) {
       const answer = await call('POST', `/orders/${reference}`)
       if (answer.kind === 'unknown') return answer
       if (answer.status !== 200) return unknown(`it answered ${answer.status}`)
       return { kind: 'link', link: 'https://acme.example/pay', providerReference: reference, publicKey, expiresAt }
     },
     chargeSavedCard: async () => unknown('it keeps no cards'),
-    openVirtualAccount: async () => unknown('it has no accounts'),
     async check({ reference }) {
       const answer = await call('GET', `/orders/${reference}`)
       if (answer.kind === 'unknown') return answer

@@ -1,6 +1,6 @@
+import type { Channel } from '../../src/kernel/channel.ts'
 import type { Capabilities } from '../../src/providers/capabilities.ts'
 import type {
-  CardStart,
   Declined,
   Failure,
   NoticeReading,
@@ -12,8 +12,8 @@ import type {
   RefundOutcome,
   ReversalsAnswer,
   SavedCardCharge,
+  Start,
   Unknown,
-  VirtualAccountStart,
 } from '../../src/providers/provider.ts'
 
 /** The fault of one call to the provider. `stale`: it answers with the state before the last change. */
@@ -33,7 +33,7 @@ interface Transaction {
 
 interface Entry {
   order: Order
-  channel: 'card' | 'virtual-bank-account'
+  channel: Channel
   transactions: Transaction[]
   /** Money was taken, and the provider calls it "processing" for a while. */
   hushed: boolean
@@ -68,12 +68,13 @@ export class Adversary {
     framed: false,
     pageTakesSavedCards: true,
     pageAsksToSave: true,
-    channels: ['card', 'virtual-bank-account'],
     countries: ['NG'],
     currencies: ['NGN'],
     limits: {},
-    fees: { card: { NGN: { basisPoints: 0 } }, 'virtual-bank-account': { NGN: { basisPoints: 0 } } },
-    accountLifetimeSeconds: 1_800,
+    offers: {
+      card: { NGN: { fee: { basisPoints: 0 } } },
+      'virtual-bank-account': { NGN: { fee: { basisPoints: 0 }, lifetimeSeconds: 1_800 } },
+    },
   }
 
   provider(): Provider {
@@ -85,8 +86,7 @@ export class Adversary {
     return {
       publicKey: 'public',
       verifyKeys: async () => ({ kind: 'good' }),
-      startCard: async (order) => this.#start(order, 'card', fate) as CardStart,
-      openVirtualAccount: async (order) => this.#start(order, 'virtual-bank-account', fate) as VirtualAccountStart,
+      start: async (order) => this.#start(order, fate),
       chargeSavedCard: async (): Promise<SavedCardCharge> => ({ kind: 'unknown', because: 'no cards are kept here' }),
       check: async ({ reference }) => this.#check(reference, fate),
       readNotice: ({ headers, body }) => readNotice(headers.signature, body),
@@ -147,11 +147,8 @@ export class Adversary {
     return { body, headers: { signature: SIGNATURE } }
   }
 
-  #start(
-    order: Order,
-    channel: Entry['channel'],
-    fate: Fate,
-  ): Extract<CardStart | VirtualAccountStart, { kind: string }> | Unknown {
+  #start(order: Order, fate: Fate): Start {
+    const { channel } = order
     if (fate === 'never sent') return this.#answer(order.reference, neverSent())
     if (fate === 'silent before') return this.#answer(order.reference, silence())
     if (!this.ledger.has(order.reference)) {

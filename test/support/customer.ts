@@ -124,7 +124,7 @@ export async function setHidden(page: Page, isHidden: boolean): Promise<void> {
 
 /** From the first press to an account number that waits for a transfer. */
 export async function askForAccount(page: Page, url: string): Promise<void> {
-  await page.goto(`${url}${url.includes('?') ? '&' : '?'}method=bank`)
+  await page.goto(`${url}${url.includes('?') ? '&' : '?'}method=transfer`)
   await page.getByRole('button', { name: 'Get account number' }).click()
   await reaches(page, 'awaiting')
 }

@@ -67,6 +67,7 @@ export function newAttempt({ payment, attempts }: PaymentState, channel: Attempt
     provider: 'any',
     keysVersion: 0,
     channel,
+    input: null,
     status: 'processing',
     currency: NGN,
     amountCharged: PRICE,

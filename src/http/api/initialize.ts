@@ -87,17 +87,28 @@ function answerOf({ provider, amount }: InitializeRequest, { attempt }: StartedA
 /** Instructions with a message for the customer. The message is HTML with all values escaped. */
 function instructionsOf(attempt: StartedAttempt['attempt']): Initialized['data'] {
   const { instructions, currency, amountCharged, providerReference } = attempt
-  if (instructions && instructions.kind !== 'account') {
-    // An open PIN or code step of a saved card has a link and no public key.
-    const { link, publicKey } = { publicKey: null, ...instructions }
-    const message = html`Follow <a href="${link}">this link</a> to complete your payment of ${formatMoney({ amount: amountCharged, currency })}.`
-    return { message: message.text, link, reference: providerReference, publicKey }
+  const expiresAt = attempt.instructionsExpireAt?.toISOString() ?? null
+  const price = formatMoney({ amount: amountCharged, currency })
+  switch (instructions?.kind) {
+    case 'link':
+    case 'confirm':
+    case 'step': {
+      // An open PIN or code step of a saved card has a link and no public key.
+      const { link, publicKey } = { publicKey: null, ...instructions }
+      const message = html`Follow <a href="${link}">this link</a> to complete your payment of ${price}.`
+      return { message: message.text, link, reference: providerReference, publicKey }
+    }
+    case 'account': {
+      const { accountName, accountNumber, bankName, amountToTransfer } = instructions
+      const message = html`Transfer <strong>${formatMoney({ amount: amountToTransfer, currency })}</strong> to account <strong>${accountNumber}</strong> (${accountName}) at ${bankName}.`
+      return { message: message.text, accountName, accountNumber, bankName, expiresAt, amountToTransfer }
+    }
+    case 'prompt':
+    case 'pay to':
+    case 'code wanted':
+    case 'dial':
+    case 'qr':
+    case undefined:
+      throw new Error(`attempt ${attempt.id} was started without instructions`)
   }
-  if (instructions) {
-    const { accountName, accountNumber, bankName, amountToTransfer } = instructions
-    const message = html`Transfer <strong>${formatMoney({ amount: amountToTransfer, currency })}</strong> to account <strong>${accountNumber}</strong> (${accountName}) at ${bankName}.`
-    const expiresAt = attempt.instructionsExpireAt?.toISOString() ?? null
-    return { message: message.text, accountName, accountNumber, bankName, expiresAt, amountToTransfer }
-  }
-  throw new Error(`attempt ${attempt.id} was started without instructions`)
 }

@@ -5,7 +5,14 @@ import type { PaymentState } from '../../payments/state/payment-state.ts'
 import type { FailureCode } from '../../providers/provider.ts'
 
 /** The channels in the URLs and forms of the page. */
-export const IN_URL: Record<Channel, string> = { card: 'card', 'virtual-bank-account': 'bank' }
+export const IN_URL: Record<Channel, string> = {
+  card: 'card',
+  'virtual-bank-account': 'transfer',
+  'mobile-money': 'mobile',
+  ussd: 'ussd',
+  bank: 'bank',
+  qr: 'qr',
+}
 
 /** A payment method and its price for the customer. */
 export interface Method {
@@ -147,27 +154,28 @@ function openScreen(
 function instructionsScreen(
   attempt: Attempt,
   choices: MethodChoices,
-  input: VisitorInput,
+  { sent }: VisitorInput,
   now: Date,
 ): Screen | undefined {
   const { instructions, instructionsExpireAt, provider } = attempt
-  const received = attempt.amountReceived - attempt.amountReturned
   // A confirmation is shown among the payment methods.
   if (!instructions || instructions.kind === 'confirm') return undefined
   const isOver = instructionsExpireAt !== null && instructionsExpireAt <= now
-  if (instructions.kind !== 'account') {
-    return isOver ? undefined : { state: 'provider', provider, link: instructions.link, choices }
+  switch (instructions.kind) {
+    case 'link':
+    case 'step':
+      return isOver ? undefined : { state: 'provider', provider, link: instructions.link, choices }
+    case 'account': {
+      const received = attempt.amountReceived - attempt.amountReturned
+      if (isOver && received === 0) return { state: 'account_expired', choices }
+      const account: AccountDetails = { ...instructions, received, expiresAt: instructionsExpireAt ?? now }
+      return { state: received > 0 ? 'partial' : sent ? 'checking' : 'awaiting', account, choices }
+    }
+    case 'prompt':
+    case 'pay to':
+    case 'code wanted':
+    case 'dial':
+    case 'qr':
+      return undefined
   }
-  if (isOver && received === 0) return { state: 'account_expired', choices }
-  const { bankName, accountNumber, accountName, amountToTransfer } = instructions
-  const account: AccountDetails = {
-    bankName,
-    accountNumber,
-    accountName,
-    amountToTransfer,
-    received,
-    expiresAt: instructionsExpireAt ?? now,
-  }
-  const state = received > 0 ? 'partial' : input.sent ? 'checking' : 'awaiting'
-  return { state, account, choices }
 }

@@ -3,6 +3,7 @@ import { integrationView } from '../../integrations/integration-view.ts'
 import { orderIntegrations } from '../../integrations/manage-integrations.ts'
 import type { Currency } from '../../kernel/money.ts'
 import { findProvidersWithNotices } from '../../payments/store/notices.ts'
+import { channelsOf } from '../../providers/capabilities.ts'
 import { PROVIDERS } from '../../providers/registry.ts'
 import type { App } from '../server/framework.ts'
 import type { DashboardDeps } from './deps.ts'
@@ -28,13 +29,14 @@ export function providerRoutes(app: App, deps: DashboardDeps): void {
       return index < 0 ? records.length : index
     }
     const rows = offered.map((provider) => {
-      const { name, title, channels, countries, currencies, fees } = provider.capabilities
+      const { name, title, countries, currencies, offers } = provider.capabilities
+      const channels = channelsOf(provider.capabilities)
       const record = records.find((each) => each.provider === name)
       const noticeURL = links.notices(scope, name)
       return {
         ...{ provider: name, title, channels, countries, currencies, noticeURL },
         fees: channels.flatMap((channel) =>
-          Object.entries(fees[channel]).map(([currency, fee]) => ({
+          Object.entries(offers[channel] ?? {}).map(([currency, { fee }]) => ({
             ...{ channel, currency, text: feeText(fee, currency as Currency) },
           })),
         ),

@@ -5,7 +5,7 @@ import type { Outcome, Receipt, SavedCard } from '../../providers/provider.ts'
 import { askProvider } from '../call-provider.ts'
 import { changePayment, writeDecision } from '../change-payment.ts'
 import { type PaymentDeps, withReserved } from '../deps.ts'
-import { type Attempt, handleOf, isUnasked } from '../state/attempt.ts'
+import { type Attempt, comesInParts, handleOf, isUnasked } from '../state/attempt.ts'
 import { contradictionOf, newReceiptsOf, type RecordedMoney, splitSurplus } from '../state/new-receipt.ts'
 import type { Notice } from '../state/notice.ts'
 import type { OutcomeReport } from '../state/outcome-report.ts'
@@ -86,7 +86,7 @@ export function settleLocked(settling: Settling, attempt: Attempt, signal: Signa
   const why = isOverdue ? unconfirmed(unrecorded) : isStale ? undefined : contradiction
   const askedAt = signal.call && new Date(signal.call.at.getTime() - signal.call.tookMs)
   const report = { ...rest, ...said, askedAt, outcome, attemptId: attempt.id, contradiction: why, now }
-  const canBePaid = before.payment.status !== 'successful' && (attempt.channel !== 'card' || outcome.kind === 'paid')
+  const canBePaid = before.payment.status !== 'successful' && (comesInParts(attempt) || outcome.kind === 'paid')
   const [needed, surplus] = canBePaid ? splitSurplus(current, newReceipts) : [newReceipts, []]
   const cause = causeOf(signal)
   const first = applyReport(settling, { ...report, newReceipts: needed }, cause)

@@ -1,7 +1,7 @@
 import { isUniqueViolation } from '../../database/failure.ts'
 import type { Integration } from '../../integrations/integration.ts'
 import { type EnabledIntegration, listEnabledIntegrations } from '../../integrations/integration-store.ts'
-import type { Channel } from '../../kernel/channel.ts'
+import { type Channel, providerName, splitProvider } from '../../kernel/channel.ts'
 import type { Country } from '../../kernel/country.ts'
 import { parseId } from '../../kernel/ids.ts'
 import { type Currency, defaultCountry, nameBothWays } from '../../kernel/money.ts'
@@ -109,15 +109,6 @@ async function findStarted({ database, clock }: Deps, startedId: string | null):
   return found.attempt.instructions && found.attempt.status !== 'failed' ? found : undefined
 }
 
-const CHANNEL_SUFFIX = '-virtual-bank-account'
-
-/** `name` takes cards, `name-virtual-bank-account` takes transfers. */
-export function splitProvider(provider: string): { name: string; channel: Channel } {
-  return provider.endsWith(CHANNEL_SUFFIX)
-    ? { name: provider.slice(0, -CHANNEL_SUFFIX.length), channel: 'virtual-bank-account' }
-    : { name: provider, channel: 'card' }
-}
-
 interface Target {
   capabilities: Capabilities
   channel: Channel
@@ -134,7 +125,7 @@ function findIntegration(
   const capabilities = providers.find(name)?.capabilities
   const integration = integrations.find((each) => each.provider === name)
   const yours = `Yours in ${mode} mode: ${integrations.flatMap(namesOf).join(', ') || 'none'}.`
-  if (!capabilities?.channels.includes(channel)) {
+  if (!capabilities?.offers[channel]) {
     throw new Problem('unknown_provider', `There is no provider "${provider}". ${yours}`)
   }
   if (!integration?.channels.includes(channel)) {
@@ -154,7 +145,7 @@ function findIntegration(
 }
 
 function namesOf({ provider, channels }: Integration): string[] {
-  return channels.map((channel) => (channel === 'card' ? provider : `${provider}-${channel}`))
+  return channels.map((channel) => providerName(provider, channel))
 }
 
 /** Returns the open payment with this reference, or creates a payment. */

@@ -176,6 +176,11 @@ function isWaitingFor(attempt: Attempt, { channel, card }: PageChoice, now: Date
   if (instructionsExpireAt && instructionsExpireAt <= now) return false
   switch (instructions.kind) {
     case 'account':
+    case 'prompt':
+    case 'pay to':
+    case 'code wanted':
+    case 'dial':
+    case 'qr':
       return true
     case 'confirm':
       return false

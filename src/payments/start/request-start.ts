@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import type { SavedCardId } from '../../kernel/ids.ts'
 import { type Currency, money } from '../../kernel/money.ts'
-import type { Capabilities } from '../../providers/capabilities.ts'
+import { type Capabilities, offerOf } from '../../providers/capabilities.ts'
 import type {
-  CardStart,
+  ChannelInput,
   Order,
   SavedCardCharge,
   SavedCardToken,
+  Start,
+  Started,
   Unknown,
-  VirtualAccountStart,
 } from '../../providers/provider.ts'
 import { askProvider } from '../call-provider.ts'
 import type { PaymentDeps } from '../deps.ts'
@@ -28,7 +29,7 @@ export interface Intent {
   saved: { id: SavedCardId; token: SavedCardToken; email: string; isChosen: boolean } | undefined
 }
 
-export type Answer = CardStart | VirtualAccountStart | SavedCardCharge | ConfirmationPage
+export type Answer = Start | SavedCardCharge | ConfirmationPage
 
 /** The checkout page asks for confirmation, because the provider has no page that offers a saved card. */
 interface ConfirmationPage {
@@ -44,9 +45,6 @@ export async function requestStart(
   intent: Intent,
 ): Promise<{ answer: Answer; record?: CallRecord }> {
   const { attempt, order, saved } = intent
-  if (attempt.channel === 'virtual-bank-account') {
-    return askProvider(deps, attempt, 'open account', (provider) => provider.openVirtualAccount(order))
-  }
   if (saved?.isChosen) {
     const customer = { ...order.customer, email: saved.email }
     return askProvider(deps, attempt, 'charge saved card', (provider) =>
@@ -56,7 +54,8 @@ export async function requestStart(
   if (saved && !deps.providers.find(attempt.provider)?.capabilities.pageTakesSavedCards) {
     return { answer: await askForConfirmation(deps, attempt) }
   }
-  return askProvider(deps, attempt, 'start card', (provider) => provider.startCard(order, saved?.token))
+  const withCard = { ...order, ...(saved && { savedCard: saved.token }) }
+  return askProvider(deps, attempt, 'start', (provider) => provider.start(withCard))
 }
 
 async function askForConfirmation(
@@ -77,13 +76,14 @@ export function orderOf(
   { links }: PaymentDeps,
   payment: Payment,
   attempt: Attempt,
-  capabilities: Capabilities,
-  merchantName: string,
+  { capabilities, merchantName, input }: { capabilities: Capabilities; merchantName: string; input: ChannelInput },
 ): Order {
-  const openUntil = attempt.createdAt.getTime() + capabilities.accountLifetimeSeconds * 1_000
-  const isAccount = attempt.channel === 'virtual-bank-account'
+  const { lifetimeSeconds } = offerOf(capabilities, attempt.channel, attempt.currency) ?? {}
+  const openUntil = lifetimeSeconds ? attempt.createdAt.getTime() + lifetimeSeconds * 1_000 : Number.POSITIVE_INFINITY
   const { email, name, phoneNumber } = payment.user
   return {
+    channel: attempt.channel,
+    input,
     reference: attempt.orderReference,
     amount: money(attempt.amountCharged, attempt.currency as Currency),
     country: payment.country,
@@ -91,13 +91,13 @@ export function orderOf(
     merchantName,
     returnURL: links.comeBack(attempt.id),
     startedAt: attempt.createdAt,
-    expiresAt: isAccount ? new Date(Math.min(openUntil, payment.expiresAt.getTime())) : payment.expiresAt,
+    expiresAt: new Date(Math.min(openUntil, payment.expiresAt.getTime())),
     saveCard: attempt.saveCard,
   }
 }
 
 /** The customer can pay now. */
-export type Ready = Extract<Answer, { kind: 'link' | 'account' | 'confirm' | 'step' }>
+export type Ready = Started | Extract<Answer, { kind: 'confirm' | 'step' }>
 
 export function instructionsFrom(answer: Ready, { order, saved }: Intent, merchantName: string): IssuedInstructions {
   const { providerReference } = answer
@@ -119,10 +119,17 @@ export function instructionsFrom(answer: Ready, { order, saved }: Intent, mercha
       return { instructions, instructionsExpireAt: order.expiresAt, providerReference }
     }
     case 'account': {
-      const { accountNumber, bankName, amountToTransfer, expiresAt } = answer
+      const { providerReference: _, expiresAt, ...account } = answer
       const accountName = answer.accountName ?? merchantName
-      const instructions: Instructions = { kind: 'account', accountName, accountNumber, bankName, amountToTransfer }
-      return { instructions, instructionsExpireAt: expiresAt, providerReference }
+      return { instructions: { ...account, accountName }, instructionsExpireAt: expiresAt, providerReference }
+    }
+    case 'prompt':
+    case 'pay to':
+    case 'code wanted':
+    case 'dial':
+    case 'qr': {
+      const { providerReference: _, expiresAt: instructionsExpireAt, ...instructions } = answer
+      return { instructions, instructionsExpireAt, providerReference }
     }
   }
 }

@@ -6,7 +6,7 @@ import type { AttemptId, SavedCardId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { Capabilities } from '../../providers/capabilities.ts'
-import type { Declined, Outcome, Unknown } from '../../providers/provider.ts'
+import type { ChannelInput, Declined, Outcome, Unknown } from '../../providers/provider.ts'
 import { recordProviderCall } from '../call-provider.ts'
 import { changePayment, writeDecision } from '../change-payment.ts'
 import type { PaymentDeps } from '../deps.ts'
@@ -41,6 +41,8 @@ export interface StartedAttempt {
 export interface Start {
   capabilities: Capabilities
   channel: Channel
+  /** What the customer gave for the channel. */
+  input?: ChannelInput | undefined
   /** As the provider shows it to the customer. */
   merchantName: string
   /** A saved card is charged directly. Absent: the provider's page offers the card that this customer used last. */
@@ -115,18 +117,19 @@ export function planIntent(
   const decision = addAttempt(before, newAttempt(before, { ...start, keysVersion, chargedAtOnce }, deps.clock.now()))
   const attempt = decision.state.attempts.at(-1) as Attempt
   const saved = savedCardFor(deps, before.payment, attempt, start, cards)
-  return { decision, intent: intentOf(deps, decision.state, attempt, { merchantName: start.merchantName, saved }) }
+  const { merchantName, input = {} } = start
+  return { decision, intent: intentOf(deps, decision.state, attempt, { merchantName, saved, input }) }
 }
 
 function intentOf(
   deps: PaymentDeps,
   state: PaymentState,
   attempt: Attempt,
-  { merchantName, saved }: Pick<Intent, 'merchantName' | 'saved'>,
+  { merchantName, saved, input }: Pick<Intent, 'merchantName' | 'saved'> & { input: ChannelInput },
 ): Intent {
   const capabilities = deps.providers.find(attempt.provider)?.capabilities
   if (!capabilities) throw new Error(`${attempt.provider} not found`)
-  const order = orderOf(deps, state.payment, attempt, capabilities, merchantName)
+  const order = orderOf(deps, state.payment, attempt, { capabilities, merchantName, input })
   return { state, attempt, merchantName, saved, order }
 }
 
@@ -176,7 +179,7 @@ export function writeConfirmed(
   const chosen = { card: waiting.instructions.savedCard }
   const saved = savedCardFor(deps, state.payment, waiting, chosen, context.cards)
   writeDecision(tx, deps, state, decision)
-  return intentOf(deps, decision.state, attemptIn(decision.state, waiting.id), { merchantName, saved })
+  return intentOf(deps, decision.state, attemptIn(decision.state, waiting.id), { merchantName, saved, input: {} })
 }
 
 /** `onPage`: the customer waits on the checkout page, and failover is possible. */
@@ -190,10 +193,15 @@ export async function executeStart(deps: PaymentDeps, intent: Intent, where: Whe
   switch (answer.kind) {
     case 'link':
     case 'account':
+    case 'prompt':
+    case 'pay to':
+    case 'code wanted':
+    case 'dial':
+    case 'qr':
     case 'confirm':
     case 'step':
       return handOut(deps, intent, answer, call)
-    // Only a saved card is charged without instructions.
+    // A saved card is charged without instructions; some networks take the money at once, too.
     case 'paid':
     case 'pending':
     case 'processing':

@@ -1,9 +1,18 @@
-import type { Channel } from '../../kernel/channel.ts'
+import { CHANNEL_FACTS, type Channel } from '../../kernel/channel.ts'
 import type { AttemptId, MerchantId, PaymentId, SavedCardId } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
 import { type Currency, money } from '../../kernel/money.ts'
 import type { Place } from '../../kernel/place.ts'
-import type { Failure, OrderHandle } from '../../providers/provider.ts'
+import type {
+  ChannelInput,
+  CodeWanted,
+  DialStart,
+  Failure,
+  OrderHandle,
+  PayToStart,
+  PromptStart,
+  QrStart,
+} from '../../providers/provider.ts'
 import type { AttemptStatus } from './statuses.ts'
 
 export { ATTEMPT_STATUSES, type AttemptStatus } from './statuses.ts'
@@ -24,6 +33,8 @@ export interface Attempt {
   /** Version of the provider keys at the start. Checks, notices and refunds use the same version. */
   keysVersion: number
   channel: Channel
+  /** What the customer gave for the channel; without codes. Personal data. */
+  input: StoredInput | null
   status: AttemptStatus
   currency: Currency
   /** The amount for the customer: the price, plus the fee if the customer bears it. */
@@ -89,7 +100,31 @@ export type Instructions =
   | { kind: 'confirm'; link: string; publicKey: string; savedCard: SavedCardId }
   /** The bank requires a PIN or a code before it charges this saved card. */
   | { kind: 'step'; link: string; savedCard: SavedCardId }
-  | { kind: 'account'; accountName: string; accountNumber: string; bankName: string; amountToTransfer: number }
+  | AccountInstructions
+  /** As the provider answered: see `Started`. */
+  | Given<PromptStart>
+  | Given<PayToStart>
+  | Given<CodeWanted>
+  | Given<DialStart>
+  | Given<QrStart>
+
+export interface AccountInstructions {
+  kind: 'account'
+  accountName: string
+  accountNumber: string
+  bankName: string
+  amountToTransfer: number
+  narration?: string
+  ussdCode?: string
+}
+
+type Given<Start> = Omit<Start, 'providerReference' | 'expiresAt'>
+export type StoredInput = Omit<ChannelInput, 'preAuthorisationCode'>
+
+/** Money comes in parts that add up; else in one piece, and the amount is final. */
+export function comesInParts({ channel, instructions }: Attempt): boolean {
+  return CHANNEL_FACTS[channel].money === 'in parts' || instructions?.kind === 'pay to'
+}
 
 /** Without `paidOnce`. */
 export function payableAgain(instructions: Instructions | null): Instructions | null {

@@ -2,7 +2,7 @@
 // attempt is checked with increasing intervals (backoff) until its outcome is known and no more money can arrive. It
 // ends with an answer and not with a date: without a clear answer after the instructions had ended, an attempt is
 // asked about for as long as it exists.
-import { type Attempt, type CheckSchedule, isUnasked, isUnstarted } from './attempt.ts'
+import { type Attempt, type CheckSchedule, comesInParts, isUnasked, isUnstarted } from './attempt.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -54,7 +54,7 @@ function steps(from: number, to: number, every: number): number[] {
 
 /** The time of the next check; null when there is nothing left to ask. */
 export function nextCheck(attempt: Attempt, now: Date): Date | null {
-  const { status, channel, checks } = attempt
+  const { status, checks } = attempt
   if (isUnasked(attempt)) return null
   const open = whileOpen(attempt, now)
   // The customer may pay by the link: check an unknown outcome at least as often as open instructions.
@@ -63,8 +63,8 @@ export function nextCheck(attempt: Attempt, now: Date): Date | null {
     const due = after(checks.since, offsets, now) ?? nextStep(checks.since, DAY, now)
     return open && open < due ? open : due
   }
-  // An account number accepts transfers after success, too. A card without a link is charged once.
-  if (channel === 'card' && (status === 'successful' || status === 'surplus')) {
+  // An account number accepts transfers after success, too. What comes in one piece without a link comes once.
+  if (!comesInParts(attempt) && (status === 'successful' || status === 'surplus')) {
     const mayBePaidAgain = attempt.instructions?.kind === 'link' && !attempt.instructions.paidOnce
     if (!mayBePaidAgain) return null
     const end = endOf(attempt)

@@ -1,6 +1,7 @@
 import type { Channel } from '../../kernel/channel.ts'
 import { type AttemptId, newAttemptReference, newId, uuidOf } from '../../kernel/ids.ts'
 import type { Capabilities } from '../../providers/capabilities.ts'
+import type { ChannelInput } from '../../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
 import { restartSchedule } from './check-schedule.ts'
 import { priceOf } from './payment-options.ts'
@@ -9,6 +10,7 @@ import type { PaymentState } from './payment-state.ts'
 interface AttemptStart {
   capabilities: Capabilities
   channel: Channel
+  input?: ChannelInput | undefined
   keysVersion: number
   chargedAtOnce: boolean
   saveCard?: boolean
@@ -22,12 +24,13 @@ export const orderReferenceOf = (id: AttemptId) => uuidOf(id).replaceAll('-', ''
 /** A new attempt, before its provider is called. */
 export function newAttempt(
   { payment, attempts }: PaymentState,
-  { capabilities, channel, keysVersion, chargedAtOnce, saveCard = false, pageKey, byReference = false }: AttemptStart,
+  { capabilities, channel, input, keysVersion, chargedAtOnce, saveCard, pageKey, byReference }: AttemptStart,
   now: Date,
 ): Attempt {
   const { place } = payment
   const id = newId('attempt', now, place)
   const orderReference = orderReferenceOf(id)
+  const { preAuthorisationCode: _, ...stored } = input ?? {}
   return {
     id,
     place,
@@ -39,6 +42,7 @@ export function newAttempt(
     provider: capabilities.name,
     keysVersion,
     channel,
+    input: Object.keys(stored).length > 0 ? stored : null,
     status: 'processing',
     currency: payment.currency,
     ...priceOf(payment, capabilities, channel),
@@ -49,10 +53,10 @@ export function newAttempt(
     idsAreProviders: false,
     orderReference,
     providerReference: orderReference,
-    saveCard,
+    saveCard: saveCard ?? false,
     chargedAtOnce,
     pageKey: pageKey ?? null,
-    byReference,
+    byReference: byReference ?? false,
     knownToProvider: false,
     failure: null,
     failedTryId: null,

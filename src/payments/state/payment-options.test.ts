@@ -35,12 +35,13 @@ function provider(name: string, changes: Partial<Capabilities> = {}): Provider {
     framed: true,
     pageTakesSavedCards: true,
     pageAsksToSave: true,
-    channels: BOTH,
     countries: ['NG'],
     currencies: ['NGN'],
     limits: { NGN: { min: 1, max: 1_000_000 } },
-    fees: { card: { NGN: { basisPoints: 200 } }, 'virtual-bank-account': { NGN: { basisPoints: 0 } } },
-    accountLifetimeSeconds: 1_800,
+    offers: {
+      card: { NGN: { fee: { basisPoints: 200 } } },
+      'virtual-bank-account': { NGN: { fee: { basisPoints: 0 } } },
+    },
     ...changes,
   }
   return {
@@ -54,7 +55,7 @@ function provider(name: string, changes: Partial<Capabilities> = {}): Provider {
 const known = [
   provider('first'),
   provider('second', { limits: { NGN: { min: 1, max: 10_000_000 } } }),
-  provider('cards-only', { channels: ['card'] }),
+  provider('cards-only', { offers: { card: { NGN: { fee: { basisPoints: 200 } } } } }),
 ]
 const unhealthy = new Set<string>()
 const providers = {
@@ -139,7 +140,10 @@ test('a channel takes only the currencies that it has a fee for', () => {
   known.push(
     provider('cards-in-cedis', {
       currencies: ['NGN', 'GHS'],
-      fees: { card: { GHS: { basisPoints: 195 } }, 'virtual-bank-account': { NGN: { basisPoints: 0 } } },
+      offers: {
+        card: { GHS: { fee: { basisPoints: 195 } } },
+        'virtual-bank-account': { NGN: { fee: { basisPoints: 0 } } },
+      },
     }),
   )
   assert.deepEqual(offered([set('cards-in-cedis')]), ['virtual-bank-account by cards-in-cedis'])

@@ -3,7 +3,7 @@ import type { Channel } from '../../kernel/channel.ts'
 import { chargeFor, feeOf } from '../../kernel/fee.ts'
 import { nameBothWays } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
-import type { Capabilities } from '../../providers/capabilities.ts'
+import { type Capabilities, type Limits, offerOf } from '../../providers/capabilities.ts'
 import type { Providers } from '../../providers/provider.ts'
 import type { Payment } from './payment.ts'
 
@@ -51,11 +51,11 @@ function allOptions(payment: Payable, integrations: Integration[], providers: Pr
   for (const { provider, channels } of integrationsFor(payment, integrations)) {
     const capabilities = providers.find(provider)?.capabilities
     if (!capabilities) continue
-    const limits = limitsOf(payment, capabilities)
     for (const channel of channels) {
-      if (!takes(capabilities, channel, payment.currency)) continue
+      if (!serves(capabilities, channel, payment)) continue
       const price = computePrice(payment, capabilities, channel)
-      if (isWithin(price.amountCharged, limits)) options.push({ channel, capabilities, ...price })
+      if (isWithin(price.amountCharged, limitsOf(payment, capabilities, channel)))
+        options.push({ channel, capabilities, ...price })
     }
   }
   // Health is read once per provider, because it may change while sorting.
@@ -66,8 +66,18 @@ function allOptions(payment: Payable, integrations: Integration[], providers: Pr
   return options.toSorted((a, b) => rank(a) - rank(b))
 }
 
-export function takes({ channels, fees }: Capabilities, channel: Channel, currency: string): boolean {
-  return channels.includes(channel) && Object.hasOwn(fees[channel], currency)
+export function takes(capabilities: Capabilities, channel: Channel, currency: string): boolean {
+  return offerOf(capabilities, channel, currency) !== undefined
+}
+
+/** Mobile networks are of a country. */
+export function serves(
+  capabilities: Capabilities,
+  channel: Channel,
+  { currency, country }: Pick<Payable, 'currency' | 'country'>,
+): boolean {
+  const offer = offerOf(capabilities, channel, currency)
+  return offer !== undefined && (!offer.networks || Object.hasOwn(offer.networks, country))
 }
 
 /** The amount for the customer and the provider's fee. Throws if the amount is outside the provider's limits. */
@@ -77,7 +87,7 @@ export function priceOf(
   channel: Channel,
 ): { amountCharged: number; fee: number } {
   const price = computePrice(payment, capabilities, channel)
-  const limits = limitsOf(payment, capabilities)
+  const limits = limitsOf(payment, capabilities, channel)
   if (isWithin(price.amountCharged, limits)) return price
   const [min, max, wanted] = [limits.min, limits.max, price.amountCharged].map((amount) =>
     nameBothWays({ amount, currency: payment.currency }),
@@ -94,19 +104,20 @@ function integrationsFor({ country, currency }: Payable, integrations: Integrati
 
 function computePrice(
   { amount, currency, customerBearsCharge }: Priced,
-  { fees }: Capabilities,
+  capabilities: Capabilities,
   channel: Channel,
 ): { amountCharged: number; fee: number } {
-  const schedule = fees[channel][currency]
+  const schedule = offerOf(capabilities, channel, currency)?.fee
   if (!schedule) return { amountCharged: amount, fee: 0 }
   const amountCharged = customerBearsCharge ? chargeFor(schedule, amount) : amount
   return { amountCharged, fee: feeOf(schedule, amountCharged) }
 }
 
-function limitsOf({ currency }: Pick<Payable, 'currency'>, { limits }: Capabilities): { min: number; max: number } {
-  return limits[currency] ?? { min: 1, max: Number.MAX_SAFE_INTEGER }
+function limitsOf({ currency }: Pick<Payable, 'currency'>, capabilities: Capabilities, channel: Channel): Limits {
+  const own = offerOf(capabilities, channel, currency)?.limits
+  return own ?? capabilities.limits[currency] ?? { min: 1, max: Number.MAX_SAFE_INTEGER }
 }
 
-function isWithin(amountCharged: number, { min, max }: { min: number; max: number }): boolean {
+function isWithin(amountCharged: number, { min, max }: Limits): boolean {
   return amountCharged >= min && amountCharged <= max
 }

@@ -1,7 +1,7 @@
 import type { EventType } from '../../events/event.ts'
 import { failureOf } from '../../providers/failure.ts'
 import type { Outcome, Receipt } from '../../providers/provider.ts'
-import { type Attempt, isOpen, payableAgain } from './attempt.ts'
+import { type Attempt, comesInParts, isOpen, payableAgain } from './attempt.ts'
 import { attemptAfter } from './attempt-after.ts'
 import { raise, settleCases } from './case.ts'
 import { isOverdue, restartSchedule, UNANSWERED, withNextCheck } from './check-schedule.ts'
@@ -143,7 +143,7 @@ function settleBeforeSuccess(
   if (returned > 0 && heldAmount(attempt) === 0) return failAsReversed(state, before, attempt, now)
   const partlyReversed =
     returned > 0 ? `reversed: ${returned} was given back at the provider; ${heldAmount(attempt)} is left.` : null
-  if (attempt.channel === 'card' && received > 0) {
+  if (!comesInParts(attempt) && received > 0) {
     const wrongAmount = `amount_mismatch: ${attempt.amountReceived} was charged in place of ${attempt.amountCharged}.`
     const raised = raise(state, attempt, partlyReversed ?? wrongAmount, { now, isNew: true })
     return failAsMismatch(raised, before, attempt, now)
@@ -165,11 +165,11 @@ function withTotalsOf(payment: Payment, before: Attempt, after: Attempt): Paymen
 }
 
 /**
- * A card is paid when the provider says so; a bank account when the received amounts add up, independent of the status
- * that the provider gives.
+ * Money in one piece is whole when the provider says so; money in parts when the amounts add up, independent of the
+ * status that the provider gives.
  */
 function isPaidInFull(attempt: Attempt, outcome: Outcome): boolean {
-  const hasMoney = attempt.channel === 'card' ? outcome.kind === 'paid' : attempt.amountReceived > 0
+  const hasMoney = comesInParts(attempt) ? attempt.amountReceived > 0 : outcome.kind === 'paid'
   return hasMoney && heldAmount(attempt) >= attempt.amountCharged
 }
 
@@ -244,8 +244,8 @@ function recordSurplus(
 ): Decision {
   // The provider has reversed a part of it already; only the rest is refunded.
   const amount = heldAmount(attempt) - heldAmount(before)
-  // A card is charged once, so its amount is final; an account number may still receive the rest.
-  const isWhole = attempt.channel === 'card' || countableAmount(attempt) >= attempt.amountCharged
+  // Money in one piece is final; an account number may still receive the rest.
+  const isWhole = !comesInParts(attempt) || countableAmount(attempt) >= attempt.amountCharged
   const isSecondSuccess = before.status !== 'successful' && isWhole
   const status = isSecondSuccess ? 'surplus' : attempt.status
   const isRefunded = attempt.idsAreProviders

@@ -9,12 +9,12 @@ import { ALL_PLACES, groupByPlace, type Place, rowsOfEachPlace } from '../../ker
 import type { Scope } from '../../kernel/scope.ts'
 import { dueTimes, type Postponed } from '../../outbound/call-limits.ts'
 import type { Failure } from '../../providers/provider.ts'
-import type { Attempt, AttemptStatus, Instructions } from '../state/attempt.ts'
+import type { Attempt, AttemptStatus, Instructions, StoredInput } from '../state/attempt.ts'
 
 /** With a prefix, so that one row can hold a payment and an attempt. */
 export const ATTEMPT_COLUMNS = new Fixed(`
   a.place as a_place, a.id as a_id, a.payment_id as a_payment_id, a.merchant_id as a_merchant_id, a.mode as a_mode, a.number as a_number,
-  a.reference as a_reference, a.provider as a_provider, a.account as a_account, a.channel as a_channel, a.status as a_status,
+  a.reference as a_reference, a.provider as a_provider, a.account as a_account, a.channel as a_channel, a.input as a_input, a.status as a_status,
   a.currency as a_currency, a.amount_charged as a_amount_charged, a.fee as a_fee, a.amount_received as a_amount_received,
   a.amount_returned as a_amount_returned, a.amount_refunded as a_amount_refunded, a.amount_reversed as a_amount_reversed,
   a.ids_are_providers as a_ids_are_providers, a.order_reference as a_order_reference, a.provider_reference as a_provider_reference, a.save_card as a_save_card,
@@ -35,6 +35,7 @@ export interface AttemptRow {
   a_provider: string
   a_account: number
   a_channel: Channel
+  a_input: StoredInput | null
   a_status: AttemptStatus
   a_currency: string
   a_amount_charged: number
@@ -79,6 +80,7 @@ export function attemptOf(row: AttemptRow): Attempt {
     provider: row.a_provider,
     keysVersion: row.a_account,
     channel: row.a_channel,
+    input: row.a_input,
     status: row.a_status,
     currency: row.a_currency as Currency,
     amountCharged: row.a_amount_charged,
@@ -125,11 +127,11 @@ export async function findAttempt(db: Queries, id: AttemptId): Promise<Attempt |
 /** The rest of the row has its defaults until the provider has answered. */
 export function insertAttempt(tx: Writes, attempt: Attempt): void {
   tx.write(sql`
-    insert into attempts (place, id, payment_id, merchant_id, mode, number, reference, provider, account, channel, status, currency,
+    insert into attempts (place, id, payment_id, merchant_id, mode, number, reference, provider, account, channel, input, status, currency,
                           amount_charged, fee, order_reference, provider_reference, save_card, charged_at_once, page_key, by_reference,
                           created_at, watched_since, next_check_at)
     values (${attempt.place}, ${uuidOf(attempt.id)}, ${uuidOf(attempt.paymentId)}, ${uuidOf(attempt.merchantId)}, ${attempt.mode},
-            ${attempt.number}, ${attempt.reference}, ${attempt.provider}, ${attempt.keysVersion}, ${attempt.channel}, ${attempt.status},
+            ${attempt.number}, ${attempt.reference}, ${attempt.provider}, ${attempt.keysVersion}, ${attempt.channel}, ${attempt.input}, ${attempt.status},
             ${attempt.currency}, ${attempt.amountCharged}, ${attempt.fee}, ${attempt.orderReference}, ${attempt.providerReference},
             ${attempt.saveCard}, ${attempt.chargedAtOnce}, ${attempt.pageKey}, ${attempt.byReference}, ${attempt.createdAt},
             ${attempt.checks.since}, ${attempt.checks.nextAt})`)

@@ -219,7 +219,7 @@ function addAttemptFor(
   if (!capabilities) throw new Problem('conflict', `The provider ${provider} is not known any more.`)
   if (before.attempts.length >= MAX_ATTEMPTS)
     throw new Problem('too_many_attempts', `This payment has had ${MAX_ATTEMPTS} attempts, which is the maximum.`)
-  const channel = capabilities.channels.includes('virtual-bank-account') ? 'virtual-bank-account' : 'card'
+  const channel = capabilities.offers['virtual-bank-account'] ? 'virtual-bank-account' : 'card'
   const attempt = newAttempt(before, { capabilities, channel, keysVersion, chargedAtOnce: false }, deps.clock.now())
   const attempts = [...before.attempts, attempt]
   const decision = decide({ ...before, attempts }, [attemptStarted(before, attempt)], deps.clock.now())

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { conformanceSuite } from '../../../test/fakes/conformance.ts'
 import { fakeFlutterwave, startFakeFlutterwave } from '../../../test/fakes/flutterwave/fake.ts'
+import { byTransfer } from '../../../test/fakes/rig.ts'
 import { httpTo } from '../../../test/fakes/upstream.ts'
 import type { Channel } from '../../kernel/channel.ts'
 import { type Currency, money } from '../../kernel/money.ts'
@@ -17,7 +18,7 @@ async function setUp(t: TestContext) {
   /** A link that was handed out, and how to ask about it. */
   const start = async (changes: Partial<Order> = {}) => {
     const order = orderOf(changes)
-    const link = await connection.startCard(order)
+    const link = await connection.start(order)
     assert.equal(link.kind, 'link')
     return { link: link.link, handle: handleOf(order, link.providerReference) }
   }
@@ -37,6 +38,8 @@ const orderOf = (changes: Partial<Order> = {}): Order => ({
   returnURL: 'https://shop.example/return?order=1',
   startedAt: STARTED,
   expiresAt: new Date(STARTED.getTime() + 1_800_000),
+  channel: 'card',
+  input: {},
   saveCard: false,
   ...changes,
 })
@@ -89,7 +92,7 @@ test('a saved card is charged with the e-mail that it was kept with, and always 
 
 test('an account is asked for until the order ends', async (t) => {
   const { connection, asked } = await setUp(t)
-  await connection.openVirtualAccount(orderOf())
+  await connection.start(byTransfer(orderOf()))
   assert.equal(`${asked[0]?.method} ${asked[0]?.path}`, 'POST /v3/charges?type=bank_transfer')
   assert.deepEqual(bodyOf(asked[0]), {
     expires: 1_800,
@@ -104,7 +107,7 @@ for (const expiryAs of ['milliseconds', 'ISO', 'local'] as const) {
     odd.expiryAs = expiryAs
     const order = orderOf()
     t.mock.timers.enable({ apis: ['Date'], now: STARTED })
-    const account = await connection.openVirtualAccount(order)
+    const account = await connection.start(byTransfer(order))
     assert.ok(account.kind === 'account' && account.accountName === null)
     assert.deepEqual([account.accountNumber, account.bankName], ['0067100155', 'Mock Bank'])
     assert.deepEqual(account.expiresAt, order.expiresAt)
@@ -120,7 +123,7 @@ for (const notFoundAs of [400, 404] as const) {
     assert.equal(handle.providerReference, link.split('/').at(-1))
     assert.deepEqual(await connection.check(handle), { kind: 'pending', receipts: [] })
     const order = orderOf({ reference: 'a'.repeat(32) })
-    const account = await connection.openVirtualAccount(order)
+    const account = await connection.start(byTransfer(order))
     assert.ok(account.kind === 'account' && account.providerReference.startsWith('MockFLWRef-'))
     const asked = await connection.check(handleOf(order, account.providerReference, 'virtual-bank-account'))
     assert.deepEqual(asked, { kind: 'pending', receipts: [] })
@@ -206,11 +209,11 @@ test('a reference that they know already is unknown, never declined; another lin
   const { connection, start, odd, savedCards, ordersMade, linksMade, customer } = await setUp(t)
   const { handle } = await start()
   const known = { kind: 'unknown', because: 'it knows this reference already' }
-  assert.deepEqual(await connection.startCard(orderOf()), known)
+  assert.deepEqual(await connection.start(orderOf()), known)
   assert.deepEqual(await connection.chargeSavedCard(orderOf(), savedCards.paying), known)
-  assert.deepEqual(await connection.openVirtualAccount(orderOf()), known)
+  assert.deepEqual(await connection.start(byTransfer(orderOf())), known)
   odd.repeatedLink = 'another link'
-  assert.equal((await connection.startCard(orderOf())).kind, 'link')
+  assert.equal((await connection.start(orderOf())).kind, 'link')
   assert.deepEqual([ordersMade(), linksMade()], [1, 2])
   await customer.payByCard(R, { save: false })
   assert.equal((await connection.check(handle)).kind, 'paid', 'whichever of the two was used')
@@ -266,21 +269,21 @@ test('amounts as text are amounts, and a fee that the customer bears is no part 
   const outcome = await connection.check(handle)
   assert.ok(outcome.kind === 'paid')
   assert.deepEqual(outcome.receipts[0]?.amount, orderOf().amount)
-  const account = await connection.openVirtualAccount(orderOf({ reference: 'a'.repeat(32) }))
+  const account = await connection.start(byTransfer(orderOf({ reference: 'a'.repeat(32) })))
   assert.ok(account.kind === 'account' && account.amountToTransfer === 507_010, 'what they want to be sent')
 })
 
 test('an account that wants less than the order is unknown', async (t) => {
   const { connection, upstream } = await setUp(t)
   upstream.garble = (said) => ({ ...said, text: said.text.replace('"5000.10"', '"5000.09"') })
-  assert.equal((await connection.openVirtualAccount(orderOf())).kind, 'unknown')
+  assert.equal((await connection.start(byTransfer(orderOf()))).kind, 'unknown')
 })
 
 for (const smallTransfer of ['less amount', 'less charged_amount'] as const) {
   test(`a transfer that is too small is pending with its money, told by ${smallTransfer}; the rest makes it paid`, async (t) => {
     const { connection, odd, customer } = await setUp(t)
     odd.smallTransfer = smallTransfer
-    const account = await connection.openVirtualAccount(orderOf())
+    const account = await connection.start(byTransfer(orderOf()))
     assert.ok(account.kind === 'account')
     const handle = handleOf(orderOf(), account.providerReference, 'virtual-bank-account')
     await customer.transfer?.(R, 500_000)
@@ -294,7 +297,7 @@ for (const smallTransfer of ['less amount', 'less charged_amount'] as const) {
 
 test('a transfer that is too large is paid, and says how much came', async (t) => {
   const { connection, customer } = await setUp(t)
-  const account = await connection.openVirtualAccount(orderOf())
+  const account = await connection.start(byTransfer(orderOf()))
   assert.ok(account.kind === 'account')
   await customer.transfer?.(R, 600_000)
   const outcome = await connection.check(handleOf(orderOf(), account.providerReference, 'virtual-bank-account'))

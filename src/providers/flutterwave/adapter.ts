@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import {
-  type CardStart,
   type ClientOptions,
   type Declined,
+  notOffered,
   type Order,
   type Provider,
   type ProviderAnswer,
   type ProviderClient,
   type SavedCardCharge,
+  type Start,
   type Unknown,
   unknown,
   unreadable,
-  type VirtualAccountStart,
 } from '../provider.ts'
 import { api, checkOrder, findById } from './api.ts'
 import { capabilities, settings } from './capabilities.ts'
@@ -47,16 +47,22 @@ function connect(options: ClientOptions): ProviderClient {
         : unreadable(answer.status)
     },
 
-    async startCard(order) {
-      return cardStart(started(await flw.post('/payments', hostedPayment(order))), order, publicKey)
+    async start(order) {
+      switch (order.channel) {
+        case 'card':
+          return cardStart(started(await flw.post('/payments', hostedPayment(order))), order, publicKey)
+        case 'virtual-bank-account':
+          return accountStart(started(await flw.post('/charges?type=bank_transfer', bankTransfer(order))), order)
+        case 'mobile-money':
+        case 'ussd':
+        case 'bank':
+        case 'qr':
+          return notOffered(order.channel)
+      }
     },
 
     async chargeSavedCard(order, token) {
       return charged(started(await flw.post('/tokenized-charges', tokenCharge(order, token))), order)
-    },
-
-    async openVirtualAccount(order) {
-      return accountStart(started(await flw.post('/charges?type=bank_transfer', bankTransfer(order))), order)
     },
 
     check: (order) => checkOrder(flw, order),
@@ -155,7 +161,7 @@ function started(answer: ProviderAnswer): (Envelope & { status: number }) | Decl
 
 type StartAnswer = ReturnType<typeof started>
 
-function cardStart(said: StartAnswer, { startedAt, expiresAt }: Order, publicKey: string): CardStart {
+function cardStart(said: StartAnswer, { startedAt, expiresAt }: Order, publicKey: string): Start {
   if ('kind' in said) return said
   const link = readLink(said.data)?.link
   // The last part of the link is its own name. It tells an order that was begun from one that they never heard of: see
@@ -186,7 +192,7 @@ function charged(said: StartAnswer, order: Order): SavedCardCharge {
   return outcomeOf([{ ...transaction, card: null }], { channel: 'card' })
 }
 
-function accountStart(said: StartAnswer, { reference, amount, expiresAt }: Order): VirtualAccountStart {
+function accountStart(said: StartAnswer, { reference, amount, expiresAt }: Order): Start {
   if ('kind' in said) return said
   const account = readAccount(said.meta, amount.currency)
   if (!account) return unreadable(said.status)

@@ -1,6 +1,6 @@
 import type { FeeSchedule } from '../../kernel/fee.ts'
 import { MAX_AMOUNT } from '../../kernel/money.ts'
-import type { Capabilities, Setting } from '../capabilities.ts'
+import { type Capabilities, offersAt, type Setting } from '../capabilities.ts'
 
 const CURRENCIES = ['NGN', 'GHS', 'KES', 'ZAR', 'USD']
 
@@ -19,7 +19,6 @@ export const capabilities: Capabilities = {
   name: 'flutterwave',
   title: 'Flutterwave',
   sandboxOnly: false,
-  channels: ['card', 'virtual-bank-account'],
   framed: false,
   pageTakesSavedCards: false,
   pageAsksToSave: false,
@@ -27,12 +26,11 @@ export const capabilities: Capabilities = {
   currencies: CURRENCIES,
   // They publish no limits. One whole unit keeps slips out; what is too much for them, they refuse.
   limits: Object.fromEntries(CURRENCIES.map((currency) => [currency, { min: 100, max: MAX_AMOUNT }])),
-  fees: {
-    card: Object.fromEntries(CURRENCIES.map((currency) => [currency, currency === 'NGN' ? NAIRA : OTHERS])),
-    'virtual-bank-account': { NGN: NAIRA },
+  offers: {
+    card: offersAt(Object.fromEntries(CURRENCIES.map((each) => [each, each === 'NGN' ? NAIRA : OTHERS]))),
+    // A temporary account ends an hour after it was made, or after use.
+    'virtual-bank-account': offersAt({ NGN: NAIRA }, { lifetimeSeconds: 3_600 }),
   },
-  // A temporary account ends an hour after it was made, or after use.
-  accountLifetimeSeconds: 3_600,
   // Up to 15 working days to a card.
   refundTakesDays: 21,
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { startFakeFlutterwave } from '../../../test/fakes/flutterwave/fake.ts'
+import { byTransfer } from '../../../test/fakes/rig.ts'
 import { httpTo } from '../../../test/fakes/upstream.ts'
 import { type Currency, money } from '../../kernel/money.ts'
 import type { Order, OrderHandle } from '../provider.ts'
@@ -17,6 +18,8 @@ const ORDER: Order = {
   returnURL: 'https://shop.example/return?order=1',
   startedAt: new Date(),
   expiresAt: new Date(Date.now() + 3_600_000),
+  channel: 'card',
+  input: {},
   saveCard: false,
 }
 const HANDLE: OrderHandle = { reference: R, providerReference: 'x', channel: 'card', startedAt: new Date() }
@@ -50,7 +53,7 @@ async function press(page: string, button: string): Promise<URLSearchParams | un
 
 test('on their page a decline leaves the page open; each try is told, and the way back names it', async (t) => {
   const { connection, said, triesOf } = await setUp(t)
-  const start = await connection.startCard(ORDER)
+  const start = await connection.start(ORDER)
   assert.equal(start.kind, 'link')
   assert.equal(await press(start.link, 'decline'), undefined)
   assert.deepEqual(said(), [['failed', R, 0]])
@@ -66,7 +69,7 @@ test('on their page a decline leaves the page open; each try is told, and the wa
 
 test('who cancels comes back without a transaction, and may still pay', async (t) => {
   const { connection, said } = await setUp(t)
-  const start = await connection.startCard(ORDER)
+  const start = await connection.start(ORDER)
   assert.equal(start.kind, 'link')
   const back = await press(start.link, 'cancel')
   assert.deepEqual(Object.fromEntries(back ?? []), { order: '1', status: 'cancelled', tx_ref: R })
@@ -120,7 +123,7 @@ const DECLINES: [string, string][] = [
 ]
 test('their sentences become our codes, and are kept', async (t) => {
   const { connection, addTry } = await setUp(t)
-  await connection.startCard(ORDER)
+  await connection.start(ORDER)
   for (const [response, code] of DECLINES) {
     const { id } = addTry(R, { status: 'failed', response })
     const outcome = await connection.check(HANDLE)
@@ -137,7 +140,7 @@ test('their sentences become our codes, and are kept', async (t) => {
 
 test('card numbers, addresses, tokens and keys in notices are not stored', async (t) => {
   const { connection, addTry } = await setUp(t)
-  await connection.startCard(ORDER)
+  await connection.start(ORDER)
   const response =
     'Enter the code sent to 0803****21 and ada@example.com for card 5531886652142950 (flw-t1nf-f9b3bf384cd30d6fca42b6df-m03k)'
   addTry(R, { status: 'failed', response })
@@ -164,8 +167,8 @@ test('a refused start is declined by a word of ours; a refusal that is not their
   ] as const) {
     upstream.garble = () => ({ status, text: JSON.stringify({ status: 'error', message, data: null }) })
     for (const outcome of [
-      await connection.startCard(ORDER),
-      await connection.openVirtualAccount(ORDER),
+      await connection.start(ORDER),
+      await connection.start(byTransfer(ORDER)),
       await connection.chargeSavedCard(ORDER, savedCards.paying),
     ]) {
       assert.ok(outcome.kind === 'declined' && outcome.failure.code === code, message)
@@ -173,7 +176,7 @@ test('a refused start is declined by a word of ours; a refusal that is not their
     }
   }
   upstream.garble = () => ({ status: 400, text: '<html>Bad Request</html>' })
-  assert.equal((await connection.startCard(ORDER)).kind, 'unknown')
+  assert.equal((await connection.start(ORDER)).kind, 'unknown')
 })
 
 const PAID = {
@@ -216,7 +219,7 @@ test('a charge that is completed may have failed: the status says so, not the ev
 
 test('a notice without our reference names its transaction, whose reference can be asked for', async (t) => {
   const { connection, customer, triesOf, read } = await setUp(t)
-  await connection.startCard(ORDER)
+  await connection.start(ORDER)
   await customer.payByCard(R, { save: false })
   const id = String(triesOf(R)[0]?.id)
   const reading = read({ event: 'charge.completed', data: { ...PAID.data, id, tx_ref: null } })
@@ -235,7 +238,7 @@ test('the hash is a password that does not cover body or time, so a check decide
   // Somebody who has learnt it can say that anything was paid. Nothing comes of it.
   const said = read({ ...PAID, data: { ...PAID.data, tx_ref: R } })
   assert.ok(said.kind === 'notice' && said.says === 'paid' && said.reference === R)
-  await connection.startCard(ORDER)
+  await connection.start(ORDER)
   assert.deepEqual(await connection.check(HANDLE), { kind: 'pending', receipts: [] })
 })
 
@@ -276,7 +279,7 @@ test('a flat refund notice names its transaction, and is a reason to list refund
   assert.deepEqual(read({ ...sample, AmountRefunded: null, comments: null }), reading)
   assert.equal(read(sample, 'another-hash').kind, 'forged')
 
-  await connection.startCard(ORDER)
+  await connection.start(ORDER)
   await customer.payByCard(R, { save: false })
   takeNotices()
   await refundAtProvider(R, 100)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { startFakeFlutterwave } from '../../../test/fakes/flutterwave/fake.ts'
+import { byTransfer } from '../../../test/fakes/rig.ts'
 import { httpTo } from '../../../test/fakes/upstream.ts'
 import { type Currency, money } from '../../kernel/money.ts'
 import type { Order, ProviderHttp, RefundOrder } from '../provider.ts'
@@ -25,9 +26,11 @@ async function setUp(t: TestContext, parts = [150_000]) {
     returnURL: 'https://shop.example/return',
     startedAt: new Date(),
     expiresAt: new Date(Date.now() + 3_600_000),
+    channel: 'card',
+    input: {},
     saveCard: false,
   }
-  await connection.openVirtualAccount(order)
+  await connection.start(byTransfer(order))
   const ids = parts.map((amount) => fake.addTry(order.reference, { amount, charged: amount, type: 'bank_transfer' }).id)
   const wanted: RefundOrder = {
     reference: REFERENCE,

@@ -18,13 +18,14 @@ async function setUp(t: TestContext) {
   const http = httpTo(upstream)
   const connection = flutterwave.connect({ mode: 'sandbox', settings, baseURL: upstream.url, http })
   const order: Order = {
+    ...{ channel: 'card', input: {} },
     ...{ reference: R, amount: money(500_000, NGN), country: 'NG', merchantName: 'Ada & Sons', saveCard: false },
     customer: { email: 'ada@example.com', name: null, phoneNumber: null },
     returnURL: 'https://shop.example/return',
     startedAt: new Date(),
     expiresAt: new Date(Date.now() + 3_600_000),
   }
-  await connection.startCard(order)
+  await connection.start(order)
   await fake.customer.payByCard(R, { save: false })
   const paid = fake.triesOf(R)[0] ?? assert.fail('it was paid')
   const transactionIds = [String(paid.id)]

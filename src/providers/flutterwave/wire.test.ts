@@ -65,12 +65,12 @@ test('a currency without decimals has none', () => {
 })
 
 test('fees are those of their own samples: 1.4 % with VAT on it, a cap, and the stamp duty', () => {
-  const fee = capabilities.fees.card.NGN ?? assert.fail('naira have a fee')
+  const fee = capabilities.offers.card?.NGN?.fee ?? assert.fail('naira have a fee')
   assert.equal(feeOf(fee, 250_000), 3_763) // 2500 - 35 - 2.63 = 2462.37
   assert.equal(feeOf(fee, 999_999), 15_050)
   assert.equal(feeOf(fee, 1_000_000), 15_050 + 5_000)
   assert.equal(feeOf(fee, 100_000_000), 215_000 + 5_000)
-  assert.deepEqual(Object.keys(capabilities.fees['virtual-bank-account']), ['NGN'])
+  assert.deepEqual(Object.keys(capabilities.offers['virtual-bank-account'] ?? {}), ['NGN'])
 })
 
 test('an object without one of its required fields is not read, and an optional field may be missing', () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { conformanceSuite } from '../../../test/fakes/conformance.ts'
 import { CARD, noticeBody, PUBLIC_KEY, SECRET_KEY, setUp, sign } from '../../../test/fakes/gateway/small-gateway.ts'
+import { byTransfer } from '../../../test/fakes/rig.ts'
 import { type Currency, money } from '../../kernel/money.ts'
 import { providerHttp } from '../../outbound/provider-http.ts'
 import type { Order } from '../provider.ts'
@@ -16,6 +17,8 @@ const order = (changes: Partial<Order> = {}): Order => ({
   returnURL: 'https://shop.example/return',
   startedAt: new Date(),
   expiresAt: new Date('2036-01-02T03:04:05.678Z'),
+  channel: 'card',
+  input: {},
   saveCard: false,
   ...changes,
 })
@@ -40,7 +43,7 @@ conformanceSuite({ provider: gateway, features }, setUp)
 
 test('gateway is asked in its own words', async (t) => {
   const { connection, server } = await setUp(t)
-  await connection.startCard(order(), 'tok_paying')
+  await connection.start(order({ savedCard: 'tok_paying' }))
   const [asked] = server.asked
   assert.equal(`${asked?.method} ${asked?.path}`, 'POST /sandbox/gateway/v1/payments')
   assert.equal(asked?.headers['content-type'], 'application/json')
@@ -59,7 +62,7 @@ test('gateway is asked in its own words', async (t) => {
 
 test('gateway gives its public key, its link and when that ends', async (t) => {
   const { connection } = await setUp(t)
-  assert.deepEqual(await connection.startCard(order()), {
+  assert.deepEqual(await connection.start(order()), {
     kind: 'link',
     link: `https://gateway.example/pay/${order().reference}`,
     providerReference: order().reference,
@@ -80,7 +83,7 @@ test('a refused start is declined, with their code kept', async (t) => {
       status,
       text: JSON.stringify({ type: `urn:manilla:problem:${code}`, code, detail: 'No.\u0000' }),
     })
-    assert.deepEqual(await connection.startCard(order()), {
+    assert.deepEqual(await connection.start(order()), {
       kind: 'declined',
       failure: { code: ours, message: 'No.', providerCode: code },
       tryId: null,
@@ -91,7 +94,7 @@ test('a refused start is declined, with their code kept', async (t) => {
 
 test('a reference that stands for something else is unknown: an earlier try may have taken money', async (t) => {
   const { connection } = await setUp(t)
-  await connection.startCard(order())
+  await connection.start(order())
   const charge = await connection.chargeSavedCard(order(), 'tok_paying')
   assert.deepEqual(charge, { kind: 'unknown', because: 'it answered 409 with what we cannot read' })
 })
@@ -105,7 +108,7 @@ test('an answer about another order, amount or currency is unknown', async (t) =
   ]
   for (const [from, to] of swaps) {
     upstream.garble = (said) => ({ ...said, text: said.text.replace(from, to) })
-    assert.equal((await connection.startCard(order())).kind, 'unknown', to)
+    assert.equal((await connection.start(order())).kind, 'unknown', to)
   }
   upstream.garble = (said) => ({ ...said, text: said.text.replace(order().reference, 'another') })
   assert.equal((await connection.check(handle())).kind, 'unknown')
@@ -164,7 +167,7 @@ const STATES: [string, object, object][] = [
 for (const [name, fields, outcome] of STATES) {
   test(`a record of gateway: ${name}`, async (t) => {
     const { connection, upstream } = await setUp(t)
-    await connection.startCard(order())
+    await connection.start(order())
     upstream.garble = ({ status, text }) => {
       const { data } = JSON.parse(text)
       return { status, text: JSON.stringify({ data: { ...data, transactions: [], ...fields } }) }
@@ -184,7 +187,7 @@ test('a key that was refused does not turn a refund down: an earlier try may hav
 
 test('a transfer that pays the order says paid, a part of it says pending, and both name the money', async (t) => {
   const { connection, customer, server, find } = await setUp(t)
-  await connection.openVirtualAccount(order())
+  await connection.start(byTransfer(order()))
   const { reference } = order()
   for (const [amount, says] of [
     [20_000, 'pending'],
@@ -200,7 +203,7 @@ test('a transfer that pays the order says paid, a part of it says pending, and b
 
 test('a notice of a new type is something else, and one that contradicts itself is unreadable', async (t) => {
   const { connection, server, find } = await setUp(t)
-  await connection.startCard(order())
+  await connection.start(order())
   const { reference } = order()
   const data = server.recordOf(find(reference))
   const read = (fields: object) => connection.readNotice(sign(noticeBody(fields), new Date()))

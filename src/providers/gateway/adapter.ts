@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import {
-  type CardStart,
   type ClientOptions,
   type Declined,
   type ListAnswer,
+  notOffered,
   type Order,
   type Provider,
   type ProviderAnswer,
   type ProviderClient,
   type SavedCardToken,
+  type Start,
   type TimeRange,
   type Unknown,
   unknown,
   unreadable,
-  type VirtualAccountStart,
 } from '../provider.ts'
 import { capabilities } from './capabilities.ts'
 import { gatewayKeys } from './keys.ts'
@@ -74,9 +74,21 @@ function connect({ settings, baseURL, http }: ClientOptions): ProviderClient {
       return answer.status === 401 ? { kind: 'bad', because: 'it refused the key' } : unreadable(answer.status)
     },
 
-    async startCard(order, savedCard) {
-      const asked = { ...describe(order), channel: 'card', ...(savedCard !== undefined && { savedCard }) }
-      return cardStart(started(await post('/v1/payments', asked), order))
+    async start(order) {
+      const { channel, savedCard } = order
+      switch (channel) {
+        case 'card': {
+          const asked = { ...describe(order), channel, ...(savedCard !== undefined && { savedCard }) }
+          return cardStart(started(await post('/v1/payments', asked), order))
+        }
+        case 'virtual-bank-account':
+          return accountStart(started(await post('/v1/payments', { ...describe(order), channel: 'transfer' }), order))
+        case 'mobile-money':
+        case 'ussd':
+        case 'bank':
+        case 'qr':
+          return notOffered(channel)
+      }
     },
 
     async chargeSavedCard(order, savedCard: SavedCardToken) {
@@ -85,10 +97,6 @@ function connect({ settings, baseURL, http }: ClientOptions): ProviderClient {
       const outcome = outcomeOf(record)
       if (outcome.kind !== 'pending' || !record.link) return outcome
       return { kind: 'step', link: record.link, providerReference: record.reference }
-    },
-
-    async openVirtualAccount(order) {
-      return accountStart(started(await post('/v1/payments', { ...describe(order), channel: 'transfer' }), order))
     },
 
     async check({ providerReference }) {
@@ -195,14 +203,14 @@ function started(answer: ProviderAnswer, order: Order): GatewayRecord | Declined
   return status === 401 || status === 403 ? { ...refusalOf(error), keysRefused: true } : refusalOf(error)
 }
 
-function cardStart(record: GatewayRecord | Declined | Unknown): CardStart {
+function cardStart(record: GatewayRecord | Declined | Unknown): Start {
   if ('kind' in record) return record
   const { link, reference, publicKey, expiresAt } = record
   if (!link) return unknown('it gave no link')
   return { kind: 'link', link, providerReference: reference, publicKey, expiresAt, paidOnce: true }
 }
 
-function accountStart(record: GatewayRecord | Declined | Unknown): VirtualAccountStart {
+function accountStart(record: GatewayRecord | Declined | Unknown): Start {
   if ('kind' in record) return record
   const { account, requested, reference } = record
   if (!account) return unknown('it gave no account')

@@ -1,6 +1,6 @@
 import type { FeeSchedule } from '../../kernel/fee.ts'
 import { MAX_AMOUNT } from '../../kernel/money.ts'
-import type { Capabilities } from '../capabilities.ts'
+import { type Capabilities, offersAt } from '../capabilities.ts'
 
 const CURRENCIES = ['NGN', 'GHS', 'KES', 'ZAR', 'USD']
 
@@ -14,7 +14,6 @@ export const capabilities: Capabilities = {
   name: 'gateway',
   title: 'Sandbox gateway',
   sandboxOnly: true,
-  channels: ['card', 'virtual-bank-account'],
   framed: true,
   pageTakesSavedCards: true,
   pageAsksToSave: true,
@@ -23,11 +22,14 @@ export const capabilities: Capabilities = {
   // As wide as amounts go, so that any of them can be tried.
   limits: Object.fromEntries(CURRENCIES.map((currency) => [currency, { min: 1, max: MAX_AMOUNT }])),
   // Like those of real ones, with each kind of jump in them.
-  fees: {
-    card: fees({ basisPoints: 150, flat: 10_000, flatWaivedBelow: 250_000, cap: 200_000 }, { basisPoints: 290 }),
-    'virtual-bank-account': fees({ basisPoints: 100, cap: 30_000 }, { basisPoints: 150 }),
+  offers: {
+    card: offersAt(
+      fees({ basisPoints: 150, flat: 10_000, flatWaivedBelow: 250_000, cap: 200_000 }, { basisPoints: 290 }),
+    ),
+    'virtual-bank-account': offersAt(fees({ basisPoints: 100, cap: 30_000 }, { basisPoints: 150 }), {
+      lifetimeSeconds: 1_800,
+    }),
   },
-  accountLifetimeSeconds: 1_800,
   // It runs in the same process and answers in milliseconds, or by a simulated fault never. A long wait gains nothing.
   answersWithinMs: 5_000,
 }

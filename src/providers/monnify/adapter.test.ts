@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { conformanceSuite } from '../../../test/fakes/conformance.ts'
 import { fakeMonnify, KEYS, startFakeMonnify } from '../../../test/fakes/monnify/fake.ts'
+import { byTransfer } from '../../../test/fakes/rig.ts'
 import { httpTo, type Said } from '../../../test/fakes/upstream.ts'
 import { type Currency, money } from '../../kernel/money.ts'
 import { providerHttp } from '../../outbound/provider-http.ts'
@@ -52,6 +53,8 @@ const order = (changes: Partial<Order> = {}): Order => ({
   returnURL: 'https://shop.example/return?order=1',
   startedAt: new Date(),
   expiresAt: new Date('2036-01-02T03:04:05.678Z'),
+  channel: 'card',
+  input: {},
   saveCard: false,
   ...changes,
 })
@@ -95,7 +98,7 @@ test('without any of its settings monnify is not connected', () => {
 
 test('monnify is asked for a page in its own words, with the amount in digits', async (t) => {
   const { connection, lastBody, asked } = await setUp(t)
-  await connection.startCard(order())
+  await connection.start(order())
   assert.match(lastBody(), /^\{"amount":5000\.10,/)
   assert.deepEqual(JSON.parse(lastBody()), {
     amount: 5000.1,
@@ -118,7 +121,7 @@ test('monnify is asked for a page in its own words, with the amount in digits', 
 test('texts are cut at whole characters, and a missing name is filled in', async (t) => {
   const { connection, lastBody } = await setUp(t)
   const customer = { email: 'ada@example.com', name: null, phoneNumber: null }
-  await connection.startCard(order({ customer, merchantName: '😀'.repeat(100) }))
+  await connection.start(order({ customer, merchantName: '😀'.repeat(100) }))
   const { customerName, paymentDescription } = JSON.parse(lastBody())
   assert.equal(customerName, 'Customer')
   assert.equal(paymentDescription, `Payment to ${'😀'.repeat(44)}`)
@@ -127,7 +130,7 @@ test('texts are cut at whole characters, and a missing name is filled in', async
 test('a link is given without the bars that are in theirs, for forty minutes', async (t) => {
   const { connection, upstream } = await setUp(t)
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
-  const start = await connection.startCard(order())
+  const start = await connection.start(order())
   assert.equal(start.kind, 'link')
   assert.equal(start.link, `${upstream.url}/checkout/MNFY%7C17%7C20260626231846%7C000001`)
   assert.equal(start.providerReference, 'MNFY|17|20260626231846|000001')
@@ -139,7 +142,7 @@ test('a link is given without the bars that are in theirs, for forty minutes', a
 
 test('the page leads back with our reference', async (t) => {
   const { connection } = await setUp(t)
-  const start = await connection.startCard(order())
+  const start = await connection.start(order())
   assert.equal(start.kind, 'link')
   const pressed = await fetch(start.link, { method: 'POST', body: 'press=pay', redirect: 'manual' })
   assert.equal(
@@ -151,7 +154,7 @@ test('the page leads back with our reference', async (t) => {
 
 test('a page that was paid takes no second card', async (t) => {
   const { connection, ledger } = await setUp(t)
-  const start = await connection.startCard(order())
+  const start = await connection.start(order())
   assert.equal(start.kind, 'link')
   for (let press = 0; press < 2; press++)
     await fetch(start.link, { method: 'POST', body: 'press=pay', redirect: 'manual' })
@@ -168,7 +171,7 @@ test('a refusal is declined when they do not know the reference, under any statu
     const missing = { ...refusal, status: 404 }
     let answers = [refusal, missing]
     upstream.garble = (said) => (said.text.includes('accessToken') ? said : (answers.shift() ?? said))
-    assert.deepEqual(await connection.startCard(order()), {
+    assert.deepEqual(await connection.start(order()), {
       kind: 'declined',
       failure: {
         code: 'provider_error',
@@ -187,17 +190,17 @@ test('a refusal is declined when they do not know the reference, under any statu
 
 test('a refused start whose reference they know is unknown, and so is one when they cannot be asked', async (t) => {
   const { connection, upstream } = await setUp(t)
-  await connection.startCard(order())
-  const again = await connection.startCard(order())
+  await connection.start(order())
+  const again = await connection.start(order())
   assert.deepEqual(again, { kind: 'unknown', because: 'it refused, and knows the reference (pending)' })
   upstream.garble = (said) => (said.status === 200 ? { status: 502, text: '<html>Bad gateway</html>' } : said)
-  assert.equal((await connection.startCard(order())).kind, 'unknown')
+  assert.equal((await connection.start(order())).kind, 'unknown')
 })
 
 test('a reference that stands for an order may get the first answer again', async (t) => {
   const { connection, switches, ordersMade } = await setUp(t)
   switches.repeatsFirstAnswer = true
-  const [first, again] = [await connection.startCard(order()), await connection.startCard(order())]
+  const [first, again] = [await connection.start(order()), await connection.start(order())]
   assert.ok(first.kind === 'link' && again.kind === 'link')
   assert.deepEqual([again.link, again.providerReference], [first.link, first.providerReference])
   assert.equal(ordersMade(), 1)
@@ -214,7 +217,7 @@ test('an answer about another order, account or amount is unknown', async (t) =>
   ]
   for (const [i, [from, to]] of swaps.entries()) {
     upstream.garble = (said) => ({ ...said, text: said.text.replace(from, to) })
-    const opened = await connection.openVirtualAccount(order({ reference: `order${i}` }))
+    const opened = await connection.start(byTransfer(order({ reference: `order${i}` })))
     assert.equal(opened.kind, 'unknown', to)
   }
   upstream.garble = (said) => ({ ...said, text: said.text.replace('"currency":"NGN"', '"currency":"USD"') })
@@ -228,7 +231,7 @@ test('an account number takes two calls, and lives as long as they say', async (
   const { connection, paths, upstream } = await setUp(t)
   upstream.garble = (said) => ({ ...said, text: said.text.replace('":2400', '":1200') })
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
-  const account = await connection.openVirtualAccount(order())
+  const account = await connection.start(byTransfer(order()))
   assert.equal(account.kind, 'account')
   const { expiresAt, ...rest } = account
   assert.deepEqual(rest, {
@@ -249,7 +252,7 @@ test('an account number takes two calls, and lives as long as they say', async (
 test('when the contract has the customer bear the fee, that is what is to be transferred', async (t) => {
   const { connection, switches, customer } = await setUp(t)
   switches.feeOnTop = 7_500
-  const account = await connection.openVirtualAccount(order())
+  const account = await connection.start(byTransfer(order()))
   assert.ok(account.kind === 'account' && account.amountToTransfer === 507_510)
   await customer.transfer?.(order().reference, 507_510)
   const outcome = await connection.check(handle({ channel: 'virtual-bank-account' }))
@@ -266,7 +269,7 @@ test('an account whose second call is lost is unknown, even if that call never l
         : http.request(call),
   }
   const connected = monnify.connect({ mode: 'sandbox', settings: KEYS, baseURL: upstream.url, http: cut })
-  assert.deepEqual(await connected.openVirtualAccount(order()), { kind: 'unknown', because: 'no line' })
+  assert.deepEqual(await connected.start(byTransfer(order())), { kind: 'unknown', because: 'no line' })
   const outcome = await connection.check(
     handle({ providerReference: order().reference, channel: 'virtual-bank-account' }),
   )
@@ -280,7 +283,7 @@ test('the charge of a saved card that is under way is processing, at once and in
   assert.deepEqual(await connection.check(unnamed), { kind: 'processing' })
   // A page whose answer was lost: the customer never got the link, so nothing is under way.
   const lost = order({ reference: 'lost' })
-  await connection.startCard(lost)
+  await connection.start(lost)
   const outcome = await connection.check(handle({ reference: 'lost', providerReference: 'lost' }))
   assert.deepEqual(outcome, { kind: 'pending', receipts: [] })
 })
@@ -313,7 +316,7 @@ test('a charge that was refused although it was made is what a check says it is'
 
 async function paidCard(t: TestContext) {
   const rig = await setUp(t)
-  await rig.connection.startCard(order())
+  await rig.connection.start(order())
   await rig.customer.payByCard(order().reference, { save: false })
   return rig
 }
@@ -339,7 +342,7 @@ test('an answer that says yes and no at once is unknown', async (t) => {
 
 test('transfers are counted once each, in any order, under the ids of their notices', async (t) => {
   const { connection, customer, switches, ledger, takeNotices, live } = await setUp(t)
-  await connection.openVirtualAccount(order())
+  await connection.start(byTransfer(order()))
   const of = handle({ channel: 'virtual-bank-account' })
   const seen = new Map<string, number>()
   for (const [amount, kind] of [
@@ -368,7 +371,7 @@ test('transfers are counted once each, in any order, under the ids of their noti
 
 test('what a gateway in front of them says is unknown', async (t) => {
   const { connection, upstream } = await setUp(t)
-  await connection.startCard(order())
+  await connection.start(order())
   const page = '{"timestamp":"2026-01-01T00:00:00Z","status":404,"error":"Not Found","path":"/api"}'
   for (const said of [
     { status: 404, text: page },
@@ -380,6 +383,6 @@ test('what a gateway in front of them says is unknown', async (t) => {
   ]) {
     upstream.garble = () => said
     assert.equal((await connection.check(handle())).kind, 'unknown', said.text)
-    assert.equal((await connection.startCard(order({ reference: 'other' }))).kind, 'unknown', said.text)
+    assert.equal((await connection.start(order({ reference: 'other' }))).kind, 'unknown', said.text)
   }
 })

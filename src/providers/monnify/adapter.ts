@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import {
   type ClientOptions,
   type Declined,
+  notOffered,
   type Order,
   type OrderHandle,
   type Outcome,
@@ -9,6 +10,7 @@ import {
   type ProviderClient,
   type RefundOrder,
   type RefundOutcome,
+  type Start,
   type Unknown,
   unknown,
   unreadable,
@@ -71,6 +73,47 @@ function connect(options: ClientOptions): ProviderClient {
     return said.body
   }
 
+  async function startCard(order: Order): Promise<Start> {
+    const started = await begin(order, 'CARD')
+    if ('kind' in started) return started
+    const { checkoutUrl: link, transactionReference } = started
+    if (!link) return unknown('it gave no link')
+    const expiresAt = fromNow(LIFETIME_SECONDS)
+    return { kind: 'link', link, providerReference: transactionReference, publicKey: apiKey, expiresAt }
+  }
+
+  async function openAccount(order: Order): Promise<Start> {
+    const started = await begin(order, 'ACCOUNT_TRANSFER')
+    if ('kind' in started) return started
+    const { transactionReference } = started
+    const body = JSON.stringify({ transactionReference })
+    const said = read(await session.post('/api/v1/merchant/bank-transfer/init-payment', body), readAccount)
+    // The customer has not seen an account number, so no money can arrive.
+    if (said.kind === 'refused') return refusalOf(said.code, 'start')
+    if (said.kind === 'unknown') return wasSent(said)
+    const { accountName, accountNumber, bankName, accountDurationSeconds, ...named } = said.body
+    // Names and amounts may be left out; if they are there, they are those of the order.
+    if ((named.transactionReference ?? transactionReference) !== transactionReference) {
+      return unknown('it answered about another order')
+    }
+    if ((named.paymentReference ?? order.reference) !== order.reference) {
+      return unknown('it answered about another order')
+    }
+    const amount = named.amount ?? order.amount.amount
+    const totalPayable = named.totalPayable ?? amount
+    if (amount !== order.amount.amount || totalPayable < amount) return unknown('it answered with another amount')
+    return {
+      kind: 'account',
+      accountName,
+      accountNumber,
+      bankName,
+      // With their fee, if the contract has the customer bear it: less than this is not enough for them.
+      amountToTransfer: totalPayable,
+      expiresAt: fromNow(accountDurationSeconds ?? LIFETIME_SECONDS),
+      providerReference: transactionReference,
+    }
+  }
+
   return {
     publicKey: apiKey,
 
@@ -80,13 +123,18 @@ function connect(options: ClientOptions): ProviderClient {
       return login.kind === 'refused' ? { kind: 'bad', because: 'it refused the API key and secret key' } : login
     },
 
-    async startCard(order) {
-      const started = await begin(order, 'CARD')
-      if ('kind' in started) return started
-      const { checkoutUrl: link, transactionReference } = started
-      if (!link) return unknown('it gave no link')
-      const expiresAt = fromNow(LIFETIME_SECONDS)
-      return { kind: 'link', link, providerReference: transactionReference, publicKey: apiKey, expiresAt }
+    async start(order) {
+      switch (order.channel) {
+        case 'card':
+          return startCard(order)
+        case 'virtual-bank-account':
+          return openAccount(order)
+        case 'mobile-money':
+        case 'ussd':
+        case 'bank':
+        case 'qr':
+          return notOffered(order.channel)
+      }
     },
 
     async chargeSavedCard(order, savedCard) {
@@ -101,38 +149,6 @@ function connect(options: ClientOptions): ProviderClient {
       if (said.kind === 'refused') return (await unlessMissing(session, order)) ?? refusalOf(said.code, 'saved card')
       if (said.body.paymentReference !== order.reference) return unknown('it answered about another order')
       return outcomeOf(said.body, { channel: 'card', otherwiseAt: new Date(), isWithCustomer: false })
-    },
-
-    async openVirtualAccount(order) {
-      const started = await begin(order, 'ACCOUNT_TRANSFER')
-      if ('kind' in started) return started
-      const { transactionReference } = started
-      const body = JSON.stringify({ transactionReference })
-      const said = read(await session.post('/api/v1/merchant/bank-transfer/init-payment', body), readAccount)
-      // The customer has not seen an account number, so no money can arrive.
-      if (said.kind === 'refused') return refusalOf(said.code, 'start')
-      if (said.kind === 'unknown') return wasSent(said)
-      const { accountName, accountNumber, bankName, accountDurationSeconds, ...named } = said.body
-      // Names and amounts may be left out; if they are there, they are those of the order.
-      if ((named.transactionReference ?? transactionReference) !== transactionReference) {
-        return unknown('it answered about another order')
-      }
-      if ((named.paymentReference ?? order.reference) !== order.reference) {
-        return unknown('it answered about another order')
-      }
-      const amount = named.amount ?? order.amount.amount
-      const totalPayable = named.totalPayable ?? amount
-      if (amount !== order.amount.amount || totalPayable < amount) return unknown('it answered with another amount')
-      return {
-        kind: 'account',
-        accountName,
-        accountNumber,
-        bankName,
-        // With their fee, if the contract has the customer bear it: less than this is not enough for them.
-        amountToTransfer: totalPayable,
-        expiresAt: fromNow(accountDurationSeconds ?? LIFETIME_SECONDS),
-        providerReference: transactionReference,
-      }
     },
 
     check: (order) => check(session, order),

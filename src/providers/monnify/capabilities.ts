@@ -1,6 +1,6 @@
 import type { FeeSchedule } from '../../kernel/fee.ts'
 import { MAX_AMOUNT } from '../../kernel/money.ts'
-import type { Capabilities, Setting } from '../capabilities.ts'
+import { type Capabilities, offersAt, type Setting } from '../capabilities.ts'
 
 /** The lifetime of a link and of an account number. It cannot be chosen. */
 export const LIFETIME_SECONDS = 2_400
@@ -12,7 +12,6 @@ export const capabilities: Capabilities = {
   name: 'monnify',
   title: 'Monnify',
   sandboxOnly: false,
-  channels: ['card', 'virtual-bank-account'],
   framed: false,
   pageTakesSavedCards: false,
   pageAsksToSave: false,
@@ -21,8 +20,10 @@ export const capabilities: Capabilities = {
   currencies: ['NGN'],
   // Twenty naira by their own library; they name no most.
   limits: { NGN: { min: 2_000, max: MAX_AMOUNT } },
-  fees: { card: { NGN: FEE }, 'virtual-bank-account': { NGN: FEE } },
-  accountLifetimeSeconds: LIFETIME_SECONDS,
+  offers: {
+    card: offersAt({ NGN: FEE }),
+    'virtual-bank-account': offersAt({ NGN: FEE }, { lifetimeSeconds: LIFETIME_SECONDS }),
+  },
   // They know the account that a card is of, and not the one that a transfer came from.
   refundNeedsAccount: ['virtual-bank-account'],
 }

@@ -28,6 +28,8 @@ const order = (changes: Partial<Order> = {}): Order => ({
   returnURL: 'https://shop.example/return?order=1',
   startedAt: new Date(),
   expiresAt: new Date('2036-01-02T03:04:05.678Z'),
+  channel: 'card',
+  input: {},
   saveCard: false,
   ...changes,
 })
@@ -51,7 +53,7 @@ const wanted = (changes: Partial<RefundOrder> = {}): RefundOrder => ({
 
 async function paidCard(t: TestContext) {
   const rig = await setUp(t)
-  await rig.connection.startCard(order())
+  await rig.connection.start(order())
   await rig.customer.payByCard(order().reference, { save: false })
   return rig
 }

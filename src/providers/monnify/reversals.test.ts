@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { KEYS, startFakeMonnify } from '../../../test/fakes/monnify/fake.ts'
+import { byTransfer } from '../../../test/fakes/rig.ts'
 import { httpTo } from '../../../test/fakes/upstream.ts'
 import { type Currency, money } from '../../kernel/money.ts'
 import type { Order, OrderHandle, RefundOrder } from '../provider.ts'
@@ -37,13 +38,15 @@ const order = (changes: Partial<Order> = {}): Order => ({
   returnURL: 'https://shop.example/return',
   startedAt: new Date(),
   expiresAt: new Date(Date.now() + 3_600_000),
+  channel: 'card',
+  input: {},
   saveCard: false,
   ...changes,
 })
 
 async function paid(t: TestContext) {
   const rig = await setUp(t)
-  const start = await rig.connection.startCard(order())
+  const start = await rig.connection.start(order())
   assert.equal(start.kind, 'link')
   await rig.customer.payByCard(REFERENCE, { save: false })
   const handle = handleOf(start.providerReference)
@@ -93,7 +96,7 @@ test('a payment of an account without the refund API is paid, and its returns ar
 
 test('refunds that were given before the first check are told with the newest transfers', async (t) => {
   const { connection, transfer, refundAtProvider, upstream } = await setUp(t)
-  const account = await connection.openVirtualAccount(order())
+  const account = await connection.start(byTransfer(order()))
   assert.equal(account.kind, 'account')
   await transfer(REFERENCE, 300_000)
   await transfer(REFERENCE, 200_010)
@@ -176,7 +179,7 @@ for (const [refundsIn, pagesRead] of [
   test(`a long list of refunds, ${refundsIn}, is read as far as the refunds of this order can be`, async (t) => {
     const { listReversals, handle, switches, limitPages, asked, refundAtProvider, customer, connection } = await paid(t)
     const other = order({ reference: 'o'.repeat(32) })
-    await connection.startCard(other)
+    await connection.start(other)
     await customer.payByCard(other.reference, { save: false })
     const refundAt = async (day: number, reference: string, amount: number) => {
       t.mock.timers.enable({ apis: ['Date'], now: handle.startedAt.getTime() + day * DAY_MS })
@@ -209,7 +212,7 @@ test('paid orders are listed with the least that was paid, and a search that Mon
   const { connection, listTransactions, transfer, transactionOf, upstream } = await paid(t)
   const references = ['p', 'w', 'o', 'e'].map((letter) => letter.repeat(32))
   for (const reference of references)
-    assert.equal((await connection.openVirtualAccount(order({ reference }))).kind, 'account')
+    assert.equal((await connection.start(byTransfer(order({ reference })))).kind, 'account')
   const [part = '', whole = '', over = '', ended = ''] = references
   await transfer(part, 300_000)
   await transfer(whole, 300_000)
@@ -306,7 +309,7 @@ const lately = () => ({ from: new Date(Date.now() - 60_000), to: new Date(Date.n
 test('an account number without names and amounts, as in the API reference, is for the amount of the order', async (t) => {
   const { connection, switches } = await setUp(t)
   switches.bareAccounts = true
-  const account = await connection.openVirtualAccount(order())
+  const account = await connection.start(byTransfer(order()))
   assert.ok(account.kind === 'account')
   assert.deepEqual([account.accountNumber, account.amountToTransfer], ['2209149705', 500_010])
 })

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { conformanceSuite } from '../../../test/fakes/conformance.ts'
 import { fakePaystack } from '../../../test/fakes/paystack/fake.ts'
 import { handle, naira, order, paidCard, pending, setUp, unknown } from '../../../test/fakes/paystack/rig.ts'
+import { byTransfer } from '../../../test/fakes/rig.ts'
 import type { Channel } from '../../kernel/channel.ts'
 import { chargeFor, feeOf } from '../../kernel/fee.ts'
 import { type Currency, MAX_AMOUNT, money } from '../../kernel/money.ts'
@@ -36,7 +37,7 @@ test('paystack is not connected without its keys, for anybody could sign with an
 test('paystack is asked for a page in the documented words, and for nothing else', async (t) => {
   const { connection, asked, settings, find, upstream } = await setUp(t)
   const { expiresAt } = order()
-  const start = await connection.startCard(order({ expiresAt, saveCard: true }))
+  const start = await connection.start(order({ expiresAt, saveCard: true }))
   assert.equal(`${asked[0]?.method} ${asked[0]?.path}`, 'POST /transaction/initialize')
   assert.equal(asked[0]?.headers.authorization, `Bearer ${settings.secretKey}`)
   assert.deepEqual(JSON.parse(asked[0]?.body ?? ''), {
@@ -62,7 +63,7 @@ test('paystack is asked for a page in the documented words, and for nothing else
 
 test('paystack: the page takes the customer back with both names of the reference, or away without', async (t) => {
   const { connection } = await setUp(t)
-  const start = await connection.startCard(order())
+  const start = await connection.start(order())
   assert.equal(start.kind, 'link')
   const press = (button: string) =>
     fetch(start.link, { method: 'POST', redirect: 'manual', body: new URLSearchParams({ press: button }) })
@@ -76,7 +77,7 @@ test('paystack: the page takes the customer back with both names of the referenc
 
 test('paystack: an account is opened in the currency of the order', async (t) => {
   const { connection, asked } = await setUp(t)
-  const account = await connection.openVirtualAccount(order())
+  const account = await connection.start(byTransfer(order()))
   assert.ok(account.kind === 'account' && account.accountName === 'PAYSTACK CHECKOUT')
   const { bank_transfer, ...body } = JSON.parse(asked[0]?.body ?? '')
   assert.equal(`${asked[0]?.method} ${asked[0]?.path}`, 'POST /charge')
@@ -87,7 +88,7 @@ test('paystack: an account is opened in the currency of the order', async (t) =>
 
 test('paystack: accounts are in naira alone, and nothing is asked for in another currency', async (t) => {
   const { connection, asked } = await setUp(t)
-  const outcome = await connection.openVirtualAccount(order({ amount: money(500_000, 'GHS' as Currency) }))
+  const outcome = await connection.start(byTransfer(order({ amount: money(500_000, 'GHS' as Currency) })))
   assert.ok(outcome.kind === 'declined' && outcome.failure.code === 'provider_error')
   assert.deepEqual(asked, [])
 })
@@ -104,12 +105,12 @@ test('paystack: an account stays open for 15 minutes to 8 hours, and their word 
     const reference = `expiry-${wanted}`
     const { startedAt } = order()
     const expiresAt = new Date(startedAt.getTime() + wanted * minutes)
-    await connection.openVirtualAccount(order({ reference, startedAt, expiresAt }))
+    await connection.start(byTransfer(order({ reference, startedAt, expiresAt })))
     const { account_expires_at } = JSON.parse(asked.at(-1)?.body ?? '').bank_transfer
     assert.equal(Date.parse(account_expires_at) - startedAt.getTime(), given * minutes)
   }
   alter({ account_expires_at: '2036-01-02T03:04:05.000Z' })
-  const account = await connection.openVirtualAccount(order())
+  const account = await connection.start(byTransfer(order()))
   assert.ok(account.kind === 'account')
   assert.deepEqual(account.expiresAt, new Date('2036-01-02T03:04:05.000Z'))
 })
@@ -129,7 +130,7 @@ for (const [name, changes, kind] of ODD_ACCOUNTS) {
   test(`paystack: an account ${name}`, async (t) => {
     const { connection, alter } = await setUp(t)
     alter(changes)
-    assert.equal((await connection.openVirtualAccount(order())).kind, kind)
+    assert.equal((await connection.start(byTransfer(order()))).kind, kind)
   })
 }
 
@@ -182,7 +183,7 @@ const STATES: [string, object, object, Channel?][] = [
 for (const [name, changes, outcome, channel = 'card'] of STATES) {
   test(`a transaction of paystack: ${name}`, async (t) => {
     const { connection, alter } = await setUp(t)
-    await connection.startCard(order())
+    await connection.start(order())
     alter({ id: transactionId, ...changes })
     assert.deepEqual(await connection.check(handle(channel)), outcome)
   })
@@ -192,7 +193,7 @@ for (const metadata of ['', 0, null, 'text', '{"a":1}', { custom_fields: [] }, [
   test(`paystack: metadata of ${JSON.stringify(metadata)} hides no money`, async (t) => {
     const { connection, customer, behaviour, notices } = await setUp(t)
     behaviour.metadata = metadata
-    await connection.startCard(order())
+    await connection.start(order())
     await customer.payByCard(order().reference, { save: false })
     assert.equal((await connection.check(handle())).kind, 'paid')
     const body = notices.bodyOf('paid', order().reference) ?? assert.fail()
@@ -235,7 +236,7 @@ test('paystack counts in hundredths, and a franc that has none is sent a hundred
 test('paystack: francs go there and back by every way', async (t) => {
   const { connection, customer, asked, find, alter } = await setUp(t)
   const amount = money(5_000, 'XOF' as Currency)
-  await connection.startCard(order({ amount, country: 'CI' }))
+  await connection.start(order({ amount, country: 'CI' }))
   assert.equal(JSON.parse(asked[0]?.body ?? '').amount, 500_000)
   await customer.payByCard(order().reference, { save: false })
   const outcome = await connection.check(handle())
@@ -259,7 +260,7 @@ test('paystack: francs go there and back by every way', async (t) => {
 test('paystack: fees that they pass on by themselves change nothing for us', async (t) => {
   const { connection, customer, behaviour, notices } = await setUp(t)
   behaviour.feesPassedOn = 17_767
-  await connection.startCard(order())
+  await connection.start(order())
   await customer.payByCard(order().reference, { save: false })
   const outcome = await connection.check(handle())
   assert.ok(outcome.kind === 'paid')
@@ -289,11 +290,11 @@ test('paystack: what it does not know is missing, whether it says so with 404 or
 
 test('paystack: a reference that it has already is unknown to every start, with a code and without', async (t) => {
   const { connection, say } = await setUp(t)
-  await connection.startCard(order())
+  await connection.start(order())
   const starts = [
-    () => connection.startCard(order()),
+    () => connection.start(order()),
     () => connection.chargeSavedCard(order(), 'AUTH_paying'),
-    () => connection.openVirtualAccount(order()),
+    () => connection.start(byTransfer(order())),
   ]
   for (const start of starts) assert.deepEqual(await start(), unknown('it has this reference already'))
   say(400, { status: false, message: 'Duplicate Transaction Reference' })
@@ -311,9 +312,9 @@ test('paystack: keys that may not be used from here are bad keys', async (t) => 
 })
 
 test('paystack keeps what its price list says', () => {
-  const { card, 'virtual-bank-account': account } = paystack.capabilities.fees
-  const local = card.NGN ?? assert.fail()
-  assert.deepEqual(account, { NGN: local }, 'a transfer costs as much as a local card')
+  const { card, 'virtual-bank-account': account } = paystack.capabilities.offers
+  const local = card?.NGN?.fee ?? assert.fail()
+  assert.deepEqual(account?.NGN?.fee, local, 'a transfer costs as much as a local card')
   for (const [net, gross] of [
     [1_000_000, 1_025_381],
     [246_249, 249_999],
@@ -322,5 +323,5 @@ test('paystack keeps what its price list says', () => {
   ] as const) {
     assert.equal(chargeFor(local, net), gross)
   }
-  assert.equal(feeOf(card.ZAR ?? assert.fail(), 100_000), 3_450, '2.9 % and a rand, and 15 % of that')
+  assert.equal(feeOf(card?.ZAR?.fee ?? assert.fail(), 100_000), 3_450, '2.9 % and a rand, and 15 % of that')
 })

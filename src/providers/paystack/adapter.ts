@@ -3,9 +3,12 @@ import { failureOf } from '../failure.ts'
 import {
   type ClientOptions,
   type Declined,
+  notOffered,
+  type Order,
   type Provider,
   type ProviderAnswer,
   type ProviderClient,
+  type Start,
   type Unknown,
   unknown,
 } from '../provider.ts'
@@ -78,6 +81,63 @@ function connect({ mode, settings, baseURL, http }: ClientOptions): ProviderClie
     return isOfMode(transaction, mode) ? transaction : unknown('it answered in another mode')
   }
 
+  async function startCard(order: Order): Promise<Start> {
+    const { reference, amount, customer, returnURL } = order
+    const answer = await post('/transaction/initialize', {
+      email: customer.email,
+      amount: toHundredths(amount),
+      currency: amount.currency,
+      reference,
+      callback_url: returnURL,
+      channels: ['card'],
+      metadata: { cancel_action: returnURL },
+    })
+    const accepted = read(answer, 'start')
+    if ('kind' in accepted) return accepted
+    const start = readLink(accepted.data)
+    if (!start) return unreadable(answer)
+    if (start.reference !== reference) return unknown('it answered about another order')
+    const { expiresAt } = order
+    return { kind: 'link', link: start.link, providerReference: reference, publicKey, expiresAt, paidOnce: true }
+  }
+
+  async function openAccount(order: Order): Promise<Start> {
+    const { reference, amount, customer } = order
+    // Accounts for one order exist in Nigeria alone.
+    if (amount.currency !== 'NGN') return declined('currency_not_supported')
+    const wanted = accountExpiry(order)
+    const answer = await post('/charge', {
+      email: customer.email,
+      amount: toHundredths(amount),
+      // Without it, an integration in Kenya would ask for as many shillings.
+      currency: amount.currency,
+      reference,
+      bank_transfer: { account_expires_at: wanted.toISOString() },
+    })
+    const accepted = read(answer, 'start')
+    if ('kind' in accepted) return accepted
+    const failed = readFailedCharge(accepted.data)
+    if (failed?.reference === reference) return failedCharge(failed, 'virtual-bank-account')
+    const account = readAccount(accepted.data)
+    if (account?.status !== 'pending_bank_transfer') return unreadable(answer)
+    if (account.reference !== reference) return unknown('it answered about another order')
+    // A transfer that needs a narration is one in Kenyan shillings. The customer has not seen the account number, so
+    // no money can arrive.
+    if (account.narration !== null) return declined('currency_not_supported')
+    if (account.hundredths !== null && account.hundredths !== toHundredths(amount)) {
+      return unknown('it answered with another amount')
+    }
+    return {
+      kind: 'account',
+      accountName: account.name,
+      accountNumber: account.number,
+      bankName: account.bank,
+      amountToTransfer: amount.amount,
+      expiresAt: account.expiresAt ?? wanted,
+      providerReference: reference,
+    }
+  }
+
   return {
     publicKey,
 
@@ -90,24 +150,18 @@ function connect({ mode, settings, baseURL, http }: ClientOptions): ProviderClie
       return unreadable(answer)
     },
 
-    async startCard(order) {
-      const { reference, amount, customer, returnURL } = order
-      const answer = await post('/transaction/initialize', {
-        email: customer.email,
-        amount: toHundredths(amount),
-        currency: amount.currency,
-        reference,
-        callback_url: returnURL,
-        channels: ['card'],
-        metadata: { cancel_action: returnURL },
-      })
-      const accepted = read(answer, 'start')
-      if ('kind' in accepted) return accepted
-      const start = readLink(accepted.data)
-      if (!start) return unreadable(answer)
-      if (start.reference !== reference) return unknown('it answered about another order')
-      const { expiresAt } = order
-      return { kind: 'link', link: start.link, providerReference: reference, publicKey, expiresAt, paidOnce: true }
+    async start(order) {
+      switch (order.channel) {
+        case 'card':
+          return startCard(order)
+        case 'virtual-bank-account':
+          return openAccount(order)
+        case 'mobile-money':
+        case 'ussd':
+        case 'bank':
+        case 'qr':
+          return notOffered(order.channel)
+      }
     },
 
     async chargeSavedCard(order, savedCard) {
@@ -132,43 +186,6 @@ function connect({ mode, settings, baseURL, http }: ClientOptions): ProviderClie
       const forOrder = withoutFees(transaction, order)
       const wrong = mismatch(forOrder, mode, order)
       return wrong ? unknown(wrong) : outcomeOf(forOrder, 'card')
-    },
-
-    async openVirtualAccount(order) {
-      const { reference, amount, customer } = order
-      // Accounts for one order exist in Nigeria alone.
-      if (amount.currency !== 'NGN') return declined('currency_not_supported')
-      const wanted = accountExpiry(order)
-      const answer = await post('/charge', {
-        email: customer.email,
-        amount: toHundredths(amount),
-        // Without it, an integration in Kenya would ask for as many shillings.
-        currency: amount.currency,
-        reference,
-        bank_transfer: { account_expires_at: wanted.toISOString() },
-      })
-      const accepted = read(answer, 'start')
-      if ('kind' in accepted) return accepted
-      const failed = readFailedCharge(accepted.data)
-      if (failed?.reference === reference) return failedCharge(failed, 'virtual-bank-account')
-      const account = readAccount(accepted.data)
-      if (account?.status !== 'pending_bank_transfer') return unreadable(answer)
-      if (account.reference !== reference) return unknown('it answered about another order')
-      // A transfer that needs a narration is one in Kenyan shillings. The customer has not seen the account number, so
-      // no money can arrive.
-      if (account.narration !== null) return declined('currency_not_supported')
-      if (account.hundredths !== null && account.hundredths !== toHundredths(amount)) {
-        return unknown('it answered with another amount')
-      }
-      return {
-        kind: 'account',
-        accountName: account.name,
-        accountNumber: account.number,
-        bankName: account.bank,
-        amountToTransfer: amount.amount,
-        expiresAt: account.expiresAt ?? wanted,
-        providerReference: reference,
-      }
     },
 
     async check({ providerReference, channel }) {

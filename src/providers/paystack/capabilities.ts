@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { MAX_AMOUNT } from '../../kernel/money.ts'
-import type { Capabilities, Setting } from '../capabilities.ts'
+import { type Capabilities, offersAt, type Setting } from '../capabilities.ts'
 
 // The 100 naira are waived below 2,500, and all of it ends at 2,000. A transfer counts as a local channel, at the same
 // price.
@@ -13,7 +13,6 @@ export const capabilities: Capabilities = {
   name: 'paystack',
   title: 'Paystack',
   sandboxOnly: false,
-  channels: ['card', 'virtual-bank-account'],
   framed: false,
   pageTakesSavedCards: false,
   pageAsksToSave: false,
@@ -28,19 +27,18 @@ export const capabilities: Capabilities = {
     USD: { min: 200, max: MAX_AMOUNT },
     XOF: { min: 1, max: MAX_AMOUNT },
   },
-  fees: {
-    card: {
+  offers: {
+    card: offersAt({
       NGN: LOCAL_NAIRA,
       GHS: { basisPoints: 195 },
       ZAR: { basisPoints: 290, flat: 100, taxBasisPoints: 1_500 },
       KES: { basisPoints: 290 },
       USD: { basisPoints: 390 },
       XOF: { basisPoints: 320, taxBasisPoints: 1_800 },
-    },
-    'virtual-bank-account': { NGN: LOCAL_NAIRA },
+    }),
+    // 30 minutes are what their own page gives a customer; they allow 15 minutes to 8 hours.
+    'virtual-bank-account': offersAt({ NGN: LOCAL_NAIRA }, { lifetimeSeconds: 1_800 }),
   },
-  // What their own page gives a customer; they allow 15 minutes to 8 hours.
-  accountLifetimeSeconds: 1_800,
 }
 
 const ABOUT = 'in Paystack’s dashboard under Settings, API Keys & Webhooks'

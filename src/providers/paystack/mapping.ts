@@ -145,7 +145,7 @@ const WORDS: [RegExp, FailureCode][] = [
  * A charge that did not go through. Without a word that we know it is a card's decline, which is what nearly all of
  * them are.
  */
-export function declineOf(response: string | null, channel: 'card' | 'virtual-bank-account'): Failure {
+export function declineOf(response: string | null, channel: Channel): Failure {
   const words = response ?? ''
   const code = channel === 'card' ? cardCodeOf(words) : /expired/i.test(words) ? 'transfer_expired' : 'other'
   return failureOf(code, response === null || mayTellTooMuch(response) ? 'failed' : response)

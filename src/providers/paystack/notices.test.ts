@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { handle, order, paidCard, pending, setUp, unknown } from '../../../test/fakes/paystack/rig.ts'
+import { byTransfer } from '../../../test/fakes/rig.ts'
 import { providerHttp } from '../../outbound/provider-http.ts'
 import { paystack } from './adapter.ts'
 
 test('paystack: a rejected transfer names a transaction alone, by which its order is found', async (t) => {
   const { connection, customer, takeNotices, find, ledger } = await setUp(t)
   const { reference, amount } = order()
-  await connection.openVirtualAccount(order())
+  await connection.start(byTransfer(order()))
   for (const wrong of [amount.amount - 1, amount.amount + 1]) await customer.transfer?.(reference, wrong)
   const notices = takeNotices()
   assert.equal(notices.length, 2)

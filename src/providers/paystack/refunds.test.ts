@@ -120,7 +120,7 @@ test('paystack: without a transaction, or with a refused key, no refund is turne
 test('paystack: of several transactions, the newest that has enough left is refunded', async (t) => {
   const { connection, wanted, refunds, find, customer } = await paidCard(t)
   const second = order({ reference: 's'.repeat(32) })
-  await connection.startCard(second)
+  await connection.start(second)
   await customer.payByCard(second.reference, { save: false })
   const transactionIds = [...wanted.transactionIds, String(find(second.reference).id)]
   for (const [reference, kobo] of [

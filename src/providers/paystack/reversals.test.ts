@@ -225,7 +225,7 @@ test('paystack: a list goes on while it names its next page, without a number of
   limitPages(2)
   const references = ['s', 't', 'u', 'v'].map((letter) => letter.repeat(32))
   for (const each of references) {
-    await connection.startCard(order({ reference: each }))
+    await connection.start(order({ reference: each }))
     await customer.payByCard(each, { save: false })
   }
   const range = { from: new Date(Date.now() - 60_000), to: new Date(Date.now() + 60_000) }

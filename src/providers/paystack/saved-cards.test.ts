@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { handle, order, paidCard, pending, setUp, unknown } from '../../../test/fakes/paystack/rig.ts'
+import { byTransfer } from '../../../test/fakes/rig.ts'
 
 test('paystack: a saved card is charged with its metadata as text', async (t) => {
   const { connection, asked } = await setUp(t)
@@ -50,7 +51,7 @@ test('paystack: a charge that failed behind them may have taken money', async (t
   const { connection, say } = await setUp(t)
   say(400, { status: false, message: 'Try again', type: 'processor_error', code: 'x' })
   assert.deepEqual(await connection.chargeSavedCard(order(), 'AUTH_paying'), unknown('its processor failed'))
-  assert.equal((await connection.startCard(order())).kind, 'declined', 'a link takes none')
+  assert.equal((await connection.start(order())).kind, 'declined', 'a link takes none')
 })
 
 test('paystack: a paused charge has no status, and is a step to a page of theirs', async (t) => {
@@ -111,7 +112,7 @@ const WORDS: [string | null, string][] = [
 ]
 test('paystack: the words of banks become our codes, and stay beside them', async (t) => {
   const { connection, alter } = await setUp(t)
-  await connection.startCard(order())
+  await connection.start(order())
   for (const [response, code] of WORDS) {
     alter({ status: 'failed', gateway_response: response })
     const outcome = await connection.check(handle())
@@ -130,7 +131,7 @@ test('paystack: the words of banks become our codes, and stay beside them', asyn
 
 test('paystack: each try of a customer is told from the last, where they count them', async (t) => {
   const { connection, customer, alter } = await setUp(t)
-  await connection.startCard(order())
+  await connection.start(order())
   const tryId = async () => {
     const outcome = await connection.check(handle())
     return outcome.kind === 'declined' ? outcome.tryId : assert.fail(outcome.kind)
@@ -194,11 +195,11 @@ test('paystack: a charge that answers with a reference and "failed" alone is a d
   const charge = await connection.chargeSavedCard(order(), 'AUTH_paying')
   assert.ok(charge.kind === 'declined')
   assert.deepEqual([charge.failure.code, charge.failure.providerCode], ['insufficient_funds', message])
-  const account = await connection.openVirtualAccount(order())
+  const account = await connection.start(byTransfer(order()))
   assert.deepEqual([account.kind, 'failure' in account && account.failure.providerCode], ['declined', message])
   answer({ reference, status: 'timeout' })
-  assert.equal((await connection.openVirtualAccount(order())).kind, 'declined')
+  assert.equal((await connection.start(byTransfer(order()))).kind, 'declined')
   answer({ reference: 'another', status: 'failed', message })
-  assert.equal((await connection.openVirtualAccount(order())).kind, 'unknown')
+  assert.equal((await connection.start(byTransfer(order()))).kind, 'unknown')
   assert.equal((await connection.chargeSavedCard(order(), 'AUTH_paying')).kind, 'unknown')
 })

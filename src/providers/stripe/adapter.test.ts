@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { conformanceSuite } from '../../../test/fakes/conformance.ts'
+import { byTransfer } from '../../../test/fakes/rig.ts'
 import { fakeStripe, startFakeStripe } from '../../../test/fakes/stripe/fake.ts'
 import { httpTo } from '../../../test/fakes/upstream.ts'
 import { type Currency, money } from '../../kernel/money.ts'
@@ -37,6 +38,8 @@ const order = (changes: Partial<Order> = {}): Order => ({
   returnURL: 'https://pay.example/return/att_1',
   startedAt: STARTED,
   expiresAt: minutesLater(60),
+  channel: 'card',
+  input: {},
   saveCard: false,
   ...changes,
 })
@@ -52,10 +55,9 @@ conformanceSuite(fakeStripe, setUp)
 
 test('stripe is found by its name, and takes cards alone', async (t) => {
   assert.equal(findProvider('stripe'), stripe)
-  assert.deepEqual(stripe.capabilities.channels, ['card'])
-  assert.deepEqual(stripe.capabilities.fees['virtual-bank-account'], {})
+  assert.deepEqual(Object.keys(stripe.capabilities.offers), ['card'])
   const { connection, api } = await setUp(t)
-  const account = await connection.openVirtualAccount(order())
+  const account = await connection.start(byTransfer(order()))
   assert.ok(account.kind === 'declined' && account.failure.code === 'provider_error')
   assert.equal(api.asked.length, 0)
 })
@@ -95,7 +97,7 @@ test('a key that may not do what we need is bad', async (t) => {
 test('stripe is asked for a page in its own words', async (t) => {
   const { connection, lastAsked } = await setUp(t)
   const expiresAt = minutesLater(120)
-  const start = await connection.startCard(order({ expiresAt }))
+  const start = await connection.start(order({ expiresAt }))
   const { what, headers, form } = lastAsked()
   assert.equal(what, 'POST /v1/checkout/sessions')
   assert.equal(headers['stripe-version'], '2026-10-28.endive')
@@ -134,7 +136,7 @@ test('a page is open for 35 minutes at least and a day at most, counted from the
     [60 * 24 * 7, 60 * 24 - 1],
   ] as const) {
     const reference = `${wished}`.replace('-', 'm').padStart(32, 'x')
-    const start = await connection.startCard(order({ reference, expiresAt: minutesLater(wished) }))
+    const start = await connection.start(order({ reference, expiresAt: minutesLater(wished) }))
     assert.equal(start.kind, 'link')
     assert.equal(lastAsked().form.expires_at, String(Math.floor(minutesLater(given).getTime() / 1000)))
   }
@@ -144,22 +146,22 @@ test('the same order is sent with the same body, however much time has passed in
   t.mock.timers.enable({ apis: ['Date'], now: STARTED })
   const { connection, ordersMade } = await setUp(t)
   const short = order({ expiresAt: minutesLater(5) })
-  const start = await connection.startCard(short)
+  const start = await connection.start(short)
   t.mock.timers.setTime(minutesLater(20).getTime())
   assert.equal(start.kind, 'link')
-  assert.deepEqual(await connection.startCard(short), start)
+  assert.deepEqual(await connection.start(short), start)
   assert.equal(ordersMade(), 1)
 })
 
 test('the id of a session goes into an address wherever it belongs', async (t) => {
   const { connection, lastAsked } = await setUp(t)
-  await connection.startCard(order({ returnURL: 'https://pay.example/r?a=1#top' }))
+  await connection.start(order({ returnURL: 'https://pay.example/r?a=1#top' }))
   assert.equal(lastAsked().form.success_url, 'https://pay.example/r?a=1&session_id={CHECKOUT_SESSION_ID}#top')
 })
 
 test('a card is kept when the customer agreed, and not otherwise; its token is the customer and the card', async (t) => {
   const { connection, customer, lastAsked } = await setUp(t)
-  const start = await connection.startCard(order({ saveCard: true }))
+  const start = await connection.start(order({ saveCard: true }))
   assert.equal(lastAsked().form.customer_creation, 'always')
   assert.equal(lastAsked().form['payment_intent_data[setup_future_usage]'], 'off_session')
   await customer.payByCard(REFERENCE)
@@ -174,7 +176,7 @@ test('a card is kept when the customer agreed, and not otherwise; its token is t
   const again = await connection.chargeSavedCard(order({ reference: 'q'.repeat(32) }), outcome.savedCard.token)
   assert.equal(again.kind, 'paid')
 
-  const other = await connection.startCard(order({ reference: 'p'.repeat(32) }))
+  const other = await connection.start(order({ reference: 'p'.repeat(32) }))
   assert.ok(other.kind === 'link' && lastAsked().form.customer_creation === undefined)
   await customer.payByCard('p'.repeat(32))
   const paid = await connection.check({ ...handle(other.providerReference), reference: 'p'.repeat(32) })
@@ -286,10 +288,10 @@ test('an answer about another order, amount, currency or mode is unknown', async
   ]
   for (const [from, to] of swaps) {
     swap(from, to)
-    assert.equal((await connection.startCard(order())).kind, 'unknown', to)
+    assert.equal((await connection.start(order())).kind, 'unknown', to)
   }
   upstream.garble = undefined
-  const start = await connection.startCard(order())
+  const start = await connection.start(order())
   assert.ok(start.kind === 'link')
   await customer.payByCard(REFERENCE)
   for (const [from, to] of [
@@ -314,7 +316,7 @@ test('an answer about another order, amount, currency or mode is unknown', async
 
 test('the page takes the customer back with what we put into the addresses', async (t) => {
   const { connection } = await setUp(t)
-  const start = await connection.startCard(order())
+  const start = await connection.start(order())
   assert.ok(start.kind === 'link')
   const press = async (button: string) =>
     (await fetch(start.link, { method: 'POST', body: `press=${button}`, redirect: 'manual' })).headers.get('location')
@@ -329,7 +331,7 @@ test('a refusal is declined, but a key that is in use or stands for something el
   const { connection, upstream, savedCards, ordersMade } = await setUp(t)
   const refuse = (status: number, type: string, code: string) => {
     upstream.garble = () => ({ status, text: JSON.stringify({ error: { type, code, message: 'sk_test_51…' } }) })
-    return connection.startCard(order({ reference: `${code}${status}`.replaceAll('_', '').padStart(32, 'e') }))
+    return connection.start(order({ reference: `${code}${status}`.replaceAll('_', '').padStart(32, 'e') }))
   }
   for (const status of [400, 401, 403, 404]) {
     const start = await refuse(status, 'invalid_request_error', 'amount_too_small')
@@ -342,7 +344,7 @@ test('a refusal is declined, but a key that is in use or stands for something el
   assert.equal((await refuse(400, 'idempotency_error', 'x')).kind, 'unknown')
   upstream.garble = undefined
   const before = ordersMade()
-  await connection.startCard(order())
+  await connection.start(order())
   const charge = await connection.chargeSavedCard(order(), savedCards.paying)
   assert.equal(charge.kind, 'unknown', 'the same reference never stands for two payments')
   assert.equal(ordersMade(), before + 1)
@@ -351,8 +353,8 @@ test('a refusal is declined, but a key that is in use or stands for something el
 test('an error that they keep under our key is unknown each time, and a check tells that nothing is there', async (t) => {
   const { connection, switches, api } = await setUp(t)
   switches.breakNext = 1
-  for (let i = 0; i < 2; i++) assert.equal((await connection.startCard(order())).kind, 'unknown')
+  for (let i = 0; i < 2; i++) assert.equal((await connection.start(order())).kind, 'unknown')
   assert.deepEqual(await connection.check(handle()), { kind: 'missing' })
   api.forgetKeys()
-  assert.equal((await connection.startCard(order())).kind, 'link')
+  assert.equal((await connection.start(order())).kind, 'link')
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { failureOf } from '../failure.ts'
 import {
   type ClientOptions,
+  notOffered,
   type Order,
   type OrderHandle,
   type Outcome,
@@ -127,7 +128,8 @@ function connect({ mode, settings, baseURL, http }: ClientOptions): ProviderClie
       return list ? { kind: 'good' } : unreadable(answer.status)
     },
 
-    async startCard(order) {
+    async start(order) {
+      if (order.channel !== 'card') return notOffered(order.channel)
       const answer = await post('/v1/checkout/sessions', keyOf(order), sessionFor(order))
       if (answer.kind === 'unknown') return answer
       if (answer.status !== 200) {
@@ -159,10 +161,6 @@ function connect({ mode, settings, baseURL, http }: ClientOptions): ProviderClie
       if (!intent) return unreadable(answer.status)
       const wrong = mismatch(intent, order, mode)
       return wrong ? unknown(wrong) : chargeOf(intent)
-    },
-
-    async openVirtualAccount() {
-      return { kind: 'declined', failure: failureOf('provider_error', 'channel_not_offered'), tryId: null }
     },
 
     async check(order) {

@@ -36,7 +36,6 @@ export const capabilities: Capabilities = {
   name: 'stripe',
   title: 'Stripe',
   sandboxOnly: false,
-  channels: ['card'],
   framed: false,
   pageTakesSavedCards: false,
   pageAsksToSave: false,
@@ -44,8 +43,7 @@ export const capabilities: Capabilities = {
   countries: [...AFRICA, 'US', ...EUROPE],
   currencies: Object.keys(CURRENCIES),
   limits: mapped(({ min }) => ({ min, max: MAX })),
-  fees: { card: mapped(({ fee }) => fee), 'virtual-bank-account': {} },
-  accountLifetimeSeconds: 0,
+  offers: { card: mapped(({ fee }) => ({ fee })) },
 }
 
 function mapped<T>(pick: (currency: { min: number; fee: FeeSchedule }) => T): Record<string, T> {

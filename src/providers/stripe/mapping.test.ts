@@ -239,6 +239,7 @@ test('decline codes map to ours, the code of Stripe is kept, and suspected fraud
 })
 
 const order = (amount: number, currency: string): Order => ({
+  ...{ channel: 'card', input: {} },
   ...{ reference: 'r', country: 'US', merchantName: '', returnURL: 'https://x.example/', saveCard: false },
   ...{
     amount: money(amount, currency as Currency),
@@ -275,7 +276,7 @@ test('a currency counts only where its smallest unit is the same at Stripe and h
 test('a charge fits into eight digits and is worth its fee', () => {
   for (const [currency, { min, max }] of Object.entries(capabilities.limits)) {
     assert.equal(max, 99_999_999)
-    const fee = capabilities.fees.card[currency] ?? assert.fail(currency)
+    const fee = capabilities.offers.card?.[currency]?.fee ?? assert.fail(currency)
     assert.ok(feeOf(fee, min) < min, currency)
   }
 })

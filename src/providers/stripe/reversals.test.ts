@@ -22,7 +22,7 @@ async function setUp(t: TestContext) {
 
 async function paid(t: TestContext) {
   const rig = await setUp(t)
-  const start = await rig.connection.startCard(order())
+  const start = await rig.connection.start(order())
   assert.ok(start.kind === 'link')
   await rig.customer.payByCard(REFERENCE)
   const handle = handleOf(start.providerReference)
@@ -38,6 +38,8 @@ const order = (changes: Partial<Order> = {}): Order => ({
   returnURL: 'https://pay.example/return/att_1',
   startedAt: new Date(),
   expiresAt: new Date(Date.now() + 3_600_000),
+  channel: 'card',
+  input: {},
   saveCard: false,
   ...changes,
 })
@@ -161,7 +163,7 @@ test('the returns of an order are found by session, intent or reference', async 
     const answer = await listReversals(handleOf(name), [])
     assert.ok(answer.kind === 'reversals' && answer.refunds.length === 1, name)
   }
-  const unpaid = await connection.startCard(order({ reference: 'u'.repeat(32) }))
+  const unpaid = await connection.start(order({ reference: 'u'.repeat(32) }))
   assert.ok(unpaid.kind === 'link')
   const open = { ...handleOf(unpaid.providerReference), reference: 'u'.repeat(32) }
   assert.deepEqual(await listReversals(open, []), { kind: 'reversals', refunds: [], disputes: [] })
@@ -266,17 +268,14 @@ test('a refund as Stripe shows it is read, and what is for no payment intent or 
 test('a start with keys that Stripe refuses says so', async (t) => {
   const { connection, switches, upstream, savedCards } = await setUp(t)
   switches.secretKey = 'sk_test_another'
-  for (const said of [
-    await connection.startCard(order()),
-    await connection.chargeSavedCard(order(), savedCards.paying),
-  ]) {
+  for (const said of [await connection.start(order()), await connection.chargeSavedCard(order(), savedCards.paying)]) {
     assert.ok(said.kind === 'declined' && said.keysRefused)
   }
   const error = { type: 'invalid_request_error', message: 'The provided key does not have the required permissions' }
   upstream.garble = () => ({ status: 403, text: JSON.stringify({ error }) })
-  const start = await connection.startCard(order())
+  const start = await connection.start(order())
   assert.ok(start.kind === 'declined' && start.keysRefused)
   upstream.garble = () => ({ status: 400, text: JSON.stringify({ error }) })
-  const invalid = await connection.startCard(order())
+  const invalid = await connection.start(order())
   assert.ok(invalid.kind === 'declined' && !invalid.keysRefused)
 })

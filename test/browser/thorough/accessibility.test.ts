@@ -298,7 +298,7 @@ test('the keyboard alone pays by transfer: arrows choose it, and each screen beg
 test('the keyboard alone cancels, and is asked first when money may be on its way', async () => {
   const { url, reference } = await newCheckout(shop, { redirectURL })
   const page = await newPage()
-  await page.goto(`${url}?method=bank`)
+  await page.goto(`${url}?method=transfer`)
   await tabTo(page, 'Get account number')
   await page.keyboard.press('Enter')
   await reaches(page, 'awaiting')
@@ -332,14 +332,14 @@ test('the tabs are one stop, and arrows follow the direction of reading, or of t
     await tabTo(page, card.trim())
     await page.keyboard.press(forwards)
     assert.equal(await focused(page), bank.trim())
-    assert.equal(await page.locator('#method-bank').isVisible(), true)
+    assert.equal(await page.locator('#method-transfer').isVisible(), true)
     assert.equal(await page.locator('#method-card').isVisible(), false)
     await page.keyboard.press(forwards)
     assert.equal(await focused(page), card.trim(), 'round and round')
     await page.keyboard.press(back)
     assert.equal(await focused(page), bank.trim())
     await page.keyboard.press('Tab')
-    assert.equal(await page.evaluate(`document.activeElement.closest('#method-bank') !== null`), true, 'one stop')
+    assert.equal(await page.evaluate(`document.activeElement.closest('#method-transfer') !== null`), true, 'one stop')
   }
 })
 

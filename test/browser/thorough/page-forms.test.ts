@@ -59,7 +59,7 @@ async function changesNothing(what: string, act: () => Promise<unknown>): Promis
 
 const ACTIONS: Record<string, string>[] = [
   { action: 'pay', method: 'card', card: 'new' },
-  { action: 'pay', method: 'bank' },
+  { action: 'pay', method: 'transfer' },
   { action: 'new-account' },
   { action: 'check' },
   { action: 'cancel' },
@@ -118,7 +118,7 @@ test('G5: a form without this page’s CSRF token is refused', async () => {
         assert.equal((await page.post({ ...fields, token: wrong })).status, 403, String(wrong))
     })
   }
-  assert.equal((await page.post({ action: 'pay', method: 'bank' })).status, 303, 'the right one works')
+  assert.equal((await page.post({ action: 'pay', method: 'transfer' })).status, 303, 'the right one works')
   assert.equal((await openPage(one.url)).state, 'awaiting')
 })
 
@@ -131,7 +131,7 @@ test('G5: the token of a finished payment has no effect', async () => {
   for (const [state, end] of Object.entries(endings)) {
     const { id, url } = await newCheckout(shop)
     const page = await openPage(url)
-    if (state === 'already_paid') await page.post({ action: 'pay', method: 'bank' })
+    if (state === 'already_paid') await page.post({ action: 'pay', method: 'transfer' })
     await end(id)
     await eventually(
       () => openPage(url),
@@ -213,7 +213,7 @@ test('G5: GET and HEAD requests change nothing', async () => {
     ...['/widget/v1.js', '/widget/v1.mjs', '/widget/integrity.json', '/openapi.json'].map((path) => baseUrl + path),
     ...Object.values(states).flatMap(({ url, id }) => [
       url,
-      `${url.split('?')[0]}?action=cancel&method=bank&token=x&key=x&sent=1&back=1`,
+      `${url.split('?')[0]}?action=cancel&method=transfer&token=x&key=x&sent=1&back=1`,
       `${baseUrl}/pay/${standInFor(id)}?embed=1&origin=${SHOP}`,
     ]),
     ...[states.choose, states.provider].flatMap(({ url, id, reference }) => [

@@ -21,7 +21,7 @@ const redirectURL = `${site}/thanks?cart=5#top`
 test('part of the money is shown with what is missing; the rest pays it', async () => {
   const { url, reference } = await newCheckout(shop)
   const { page } = await newCustomer(browser)
-  await page.goto(`${url}?method=bank`)
+  await page.goto(`${url}?method=transfer`)
   await page.getByRole('button', { name: 'Get account number' }).click()
   await reaches(page, 'awaiting')
   await transfer(shop, reference, 1_000_000)
@@ -108,7 +108,7 @@ test('an unknown outcome says “do not pay again yet”, offers no other method
 test('the customer cancels after a question and returns to the shop, with nothing charged', async () => {
   const { url, reference } = await newCheckout(shop, { redirectURL })
   const { page } = await newCustomer(browser)
-  await page.goto(`${url}?method=bank`)
+  await page.goto(`${url}?method=transfer`)
   await page.getByRole('button', { name: 'Get account number' }).click()
   await reaches(page, 'awaiting')
   await page.getByText('Cancel payment').click()

@@ -99,7 +99,7 @@ for (const place of places) {
     if (!transfer) continue
     test(`${place.name}, ${what}: by transfer, to the number on our page, and on to the shop`, async () => {
       const { page, complaints, reference, url } = await enter(place, options)
-      await page.goto(`${url}?method=bank`)
+      await page.goto(`${url}?method=transfer`)
       await press(page, 'Get account number')
       await reaches(page, 'awaiting')
       const { accountNumber } = (await place.payment(reference)).attempts[0].instructions

@@ -95,7 +95,7 @@ test('with the real page in it: asked before it closes while money may be on its
   const { token } = (await merchant.call('POST', '/payments/v1/payments/ORD-1/widget-token')).body.data
   await page.evaluate(`told = [], ${start('ORD-1', { token })}`)
   await framed.getByText('Bank transfer').click()
-  await framed.locator('#method-bank button.main').click()
+  await framed.locator('#method-transfer button.main').click()
   await framed.getByRole('button', { name: 'I’ve sent the money' }).click()
   await framed.getByRole('heading', { name: 'Checking for your transfer' }).waitFor()
   await pressEscape(there)

@@ -28,7 +28,7 @@ export async function setUp(t: TestContext) {
 /** A payment by card, and the refund of it. */
 export async function paidCard(t: TestContext) {
   const rig = await setUp(t)
-  await rig.connection.startCard(order())
+  await rig.connection.start(order())
   await rig.customer.payByCard(order().reference, { save: false })
   const transactionId = String(rig.find(order().reference).id)
   const wanted: RefundOrder = {
@@ -52,6 +52,8 @@ export const order = (changes: Partial<Order> = {}): Order => ({
   returnURL: 'https://shop.example/return?order=1',
   startedAt: new Date(),
   expiresAt: new Date(Date.now() + 1_800_000),
+  channel: 'card',
+  input: {},
   saveCard: false,
   ...changes,
 })

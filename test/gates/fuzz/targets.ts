@@ -172,7 +172,7 @@ export const ADDRESSES: Record<string, Make> = {
       'multipart/form-data',
     ])
     const body = random.pick(['action=pay&method=card', 'action=cancel&token=x', '%%%', 'a'.repeat(5_000), '{}', '\0'])
-    const target = `/pay/${id}${random.pick(['', '?embed=1&origin=null', '?lang=%00', '?method=card&method=bank', '?sent'])}`
+    const target = `/pay/${id}${random.pick(['', '?embed=1&origin=null', '?lang=%00', '?method=card&method=transfer', '?sent'])}`
     const headers = [
       ['content-type', type] as [string, string],
       ['x-panel', random.pick(['pending', '', 'x'])] as [string, string],

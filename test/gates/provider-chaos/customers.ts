@@ -157,7 +157,7 @@ export class Visit {
     const payment = await this.read()
     if (!payment) return undefined
     for (let tries = 0; tries < START_TRIES; tries++) {
-      const form = await shop.openForm(payment.id, channel === 'card' ? 'card' : 'bank')
+      const form = await shop.openForm(payment.id, channel === 'card' ? 'card' : 'transfer')
       if (form) {
         const { fields, cards } = form
         if (channel === 'card') fields.set('card', (card === 'saved' && cards[0]) || 'new')

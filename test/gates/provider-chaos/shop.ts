@@ -119,7 +119,7 @@ export class Shop {
   /**
    * Our page of a payment, as a browser without scripts has it: the form of that method, or nothing when there is none.
    */
-  async openForm(paymentId: string, method: 'card' | 'bank'): Promise<Form | undefined> {
+  async openForm(paymentId: string, method: 'card' | 'transfer'): Promise<Form | undefined> {
     const { text } = await this.browse('open page', `/pay/${paymentId}?method=${method}`)
     const forms = text.split('<form ').slice(1)
     const found = forms.find((form) => form.includes(`name="method" value="${method}"`))

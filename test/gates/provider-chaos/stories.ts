@@ -57,7 +57,7 @@ const REFUNDABLE: ReadonlySet<Story> = new Set([paidOnPage, declinedThenPaid, on
 /** One customer from the first call to the last; with what the merchant does later, if anything. */
 export async function visit(world: World, random: Random, number: number): Promise<(() => Promise<void>) | undefined> {
   const { provider, press } = world.fake
-  const hasAccounts = provider.capabilities.channels.includes(BANK)
+  const hasAccounts = provider.capabilities.offers[BANK] !== undefined
   const stories = [...BY_CARD, ...(press ? BY_TEST_CARD : BY_SAVED_CARD), ...(hasAccounts ? BY_TRANSFER : [])]
   const total = stories.reduce((sum, [weight]) => sum + weight, 0)
   let drawn = random.between(1, total)

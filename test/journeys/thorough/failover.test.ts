@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
+import { IN_URL } from '../../../src/http/checkout/screen.ts'
+import { channelsOf } from '../../../src/providers/capabilities.ts'
 import type { FakeProvider } from '../../fakes/fake-provider.ts'
 import { FAKES, findFake } from '../../fakes/index.ts'
 import { closedPort } from '../../support/listener.ts'
@@ -44,7 +46,7 @@ async function openShop(first: FakeProvider, second: FakeProvider, changes: Wish
 const inNaira = { amount: AMOUNT, currency: 'NGN', country: 'NG' }
 
 /** One press on our page. */
-async function press({ first }: Two, method: 'card' | 'bank', changes: Record<string, unknown> = {}) {
+async function press({ first }: Two, method: string, changes: Record<string, unknown> = {}) {
   const { reference, url } = await first.checkout({ ...inNaira, ...changes })
   const customer = newVisitor()
   await customer.go(`${url}?method=${method}`)
@@ -111,12 +113,13 @@ const pairs = await Promise.all(
 
 describe('with two providers', { concurrency: true }, () => {
   for (const [first, second] of pairs) {
-    const { name, channels } = first.provider.capabilities
+    const { name } = first.provider.capabilities
+    const channels = channelsOf(first.provider.capabilities)
     const other = second.provider.capabilities.name
     describe(`${name}, then ${other}`, { concurrency: 1 }, () => {
       for (const [what, { trouble, spoil }] of Object.entries(NOTHING_BEGAN)) {
         test(`${name} ${what}: the same press ends at ${other}`, async () => {
-          for (const method of channels.map((channel) => (channel === 'card' ? 'card' : 'bank'))) {
+          for (const method of channels.map((channel) => IN_URL[channel])) {
             const two = await openShop(first, second, spoil?.(first))
             first.upstream.trouble = trouble
             const { customer, reference } = await press(two, method)
@@ -126,7 +129,7 @@ describe('with two providers', { concurrency: true }, () => {
             assert.match(String(failed?.[2]), /^provider_(unavailable|error)$/)
             assert.deepEqual(pending, [other, 'pending', undefined])
             const calls = await callsOf(two, reference)
-            const call = method === 'card' ? 'start card' : 'open account'
+            const call = 'start'
             assert.deepEqual(calls[1], ['fail over', other])
             assert.deepEqual([calls[0]?.[0], calls[2]?.[0], calls.length], [call, call, 3])
             const [told] = await two.second.hears(reference, ['attempt.failed'])

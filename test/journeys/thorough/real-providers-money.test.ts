@@ -44,8 +44,8 @@ function journeys({ wrongTransferAmounts, asksForSteps }: Features, place: At): 
     test('our page shows the number, and goes on to the shop when the money is there', async () => {
       const { reference, url } = await place.checkout()
       const customer = newVisitor()
-      await customer.go(`${url}?method=bank`)
-      await customer.send({ action: 'pay', method: 'bank' })
+      await customer.go(`${url}?method=transfer`)
+      await customer.send({ action: 'pay', method: 'transfer' })
       assert.equal(customer.state, 'awaiting')
       const { accountNumber } = (await payment(reference)).attempts[0].instructions
       assert.ok(customer.text.includes(accountNumber))

@@ -82,6 +82,8 @@ export const en: Texts = {
     invalid_token: 'This saved card can no longer be used.',
     reversed: 'The payment was reversed, so your money goes back to you.',
     amount_mismatch: 'The amount did not match. The shop has been told and will contact you.',
+    prompt_expired: 'The request on your phone was not approved in time.',
+    subscriber_unknown: 'This phone number has no mobile money account.',
     transfer_expired: 'The account number expired before the money came.',
     provider_unavailable: 'The bank did not answer. Wait a minute and try again.',
     provider_error: 'The payment could not be made.',

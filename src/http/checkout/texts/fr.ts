@@ -83,6 +83,8 @@ export const fr: Texts = {
     invalid_token: 'Cette carte enregistrée ne peut plus être utilisée.',
     reversed: 'Le paiement a été annulé ; votre argent vous est rendu.',
     amount_mismatch: 'Le montant ne correspondait pas. La boutique en a été informée et vous contactera.',
+    prompt_expired: 'La demande sur votre téléphone n’a pas été approuvée à temps.',
+    subscriber_unknown: 'Ce numéro de téléphone n’a pas de compte mobile money.',
     transfer_expired: 'Le numéro de compte a expiré avant l’arrivée de l’argent.',
     provider_unavailable: 'La banque n’a pas répondu. Attendez une minute et réessayez.',
     provider_error: 'Le paiement n’a pas pu être effectué.',

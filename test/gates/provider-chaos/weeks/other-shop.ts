@@ -2,6 +2,7 @@ import type { Database } from '../../../../src/database/database.ts'
 import { sql } from '../../../../src/database/sql.ts'
 import { type Currency, money } from '../../../../src/kernel/money.ts'
 import { providerHttp } from '../../../../src/outbound/provider-http.ts'
+import type { Order } from '../../../../src/providers/provider.ts'
 import type { Random } from '../../random.ts'
 import { HOUR } from './clock.ts'
 import type { Stage } from './sale.ts'
@@ -25,13 +26,14 @@ export function planOtherShop(stage: Stage, payments: number, random: Random): v
     const reference = `${NAME}${number}`
     agenda.at(random.between(...random.pick(ANSWERED)), async () => {
       const [startedAt, expiresAt] = [new Date(), new Date(Date.now() + 23 * HOUR)]
-      const order = {
+      const order: Order = {
+        ...{ channel: 'card', input: {} },
         ...{ reference, startedAt, expiresAt, country: price.country, saveCard: false },
         amount: money(random.between(60_000, 5_000_000), price.currency as Currency),
         customer: { email: 'other@example.com', name: null, phoneNumber: null },
         ...{ merchantName: 'Another shop', returnURL: 'https://other.example/return' },
       }
-      if ((await client.startCard(order)).kind !== 'link') return
+      if ((await client.start(order)).kind !== 'link') return
       const act = async () => {
         await fake.customer.payByCard(reference, { save: false })
         if (random.chance(0.5)) await fake.refundAtProvider(reference, Math.ceil(order.amount.amount / 3))
