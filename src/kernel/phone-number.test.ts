@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { guessNetwork } from './mobile-networks.ts'
+import { maskPhoneNumber, parsePhoneNumber } from './phone-number.ts'
+
+const GHANA = { international: '+233551234987', national: '551234987' }
+
+for (const text of [
+  '0551234987',
+  '551234987',
+  '+233551234987',
+  '233 55 123 4987',
+  '00233551234987',
+  '+233 (0)55-1234987',
+]) {
+  test(`${text} is a number in Ghana`, () => assert.deepEqual(parsePhoneNumber(text, 'GH'), GHANA))
+}
+
+test('a zero is part of a number in Côte d’Ivoire', () => {
+  const number = { international: '+2250701020304', national: '0701020304' }
+  for (const text of ['0701020304', '+2250701020304']) assert.deepEqual(parsePhoneNumber(text, 'CI'), number)
+})
+
+for (const text of ['', '055123498', '05512349871', '+254551234987', 'a551234987', '+23355123498']) {
+  test(`"${text}" is no number in Ghana`, () => assert.equal(parsePhoneNumber(text, 'GH'), undefined))
+}
+
+test('a number is shown without its middle', () => assert.equal(maskPhoneNumber('+233551234987'), '+233•••••4987'))
+
+test('the network of a number is guessed from how it begins', () => {
+  assert.equal(guessNetwork('GH', '551234987'), 'mtn')
+  assert.equal(guessNetwork('KE', '722000000'), 'mpesa')
+  assert.equal(guessNetwork('GH', '991234987'), undefined)
+})
