@@ -168,9 +168,12 @@ const PHONE_WORDS: Words = [
     /unregistered|not[ _](registered|found|active)|invalid (phone|mobile|msisdn|number|subscriber)/i,
     'subscriber_unknown',
   ],
+  [
+    /(incorrect|invalid|wrong|expired) (otp|voucher|token)|(otp|voucher|token).*(incorrect|invalid|expired)/i,
+    'incorrect_otp',
+  ],
   [/expired|in time|cannot be reached|(user|customer|payer|approval) time[d -]?out/i, 'prompt_expired'],
   [/\bpin\b/i, 'incorrect_pin'],
-  [/\botp\b|voucher/i, 'incorrect_otp'],
   LIMIT,
   [/cancel|reject|(declined|refused) by|(user|customer|payer) (declined|refused)/i, 'customer_cancelled'],
   UNAVAILABLE,
