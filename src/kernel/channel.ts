@@ -9,15 +9,25 @@ interface ChannelFacts {
   suffix: string
   /** Money comes in one piece, or in parts that add up. */
   money: 'whole' | 'in parts'
+  /**
+   * The provider may ask the customer on the phone although its answer to the start was lost. Then no answer does not
+   * mean that nothing can be paid, and a second start would ask a second time.
+   */
+  asksByItself: boolean
 }
 
 export const CHANNEL_FACTS: Record<Channel, ChannelFacts> = {
-  card: { title: 'Card', suffix: '', money: 'whole' },
-  'virtual-bank-account': { title: 'Bank transfer', suffix: '-virtual-bank-account', money: 'in parts' },
-  'mobile-money': { title: 'Mobile money', suffix: '-mobile-money', money: 'whole' },
-  ussd: { title: 'USSD', suffix: '-ussd', money: 'whole' },
-  bank: { title: 'Pay with bank', suffix: '-bank', money: 'whole' },
-  qr: { title: 'QR code', suffix: '-qr', money: 'whole' },
+  card: { title: 'Card', suffix: '', money: 'whole', asksByItself: false },
+  'virtual-bank-account': {
+    title: 'Bank transfer',
+    suffix: '-virtual-bank-account',
+    money: 'in parts',
+    asksByItself: false,
+  },
+  'mobile-money': { title: 'Mobile money', suffix: '-mobile-money', money: 'whole', asksByItself: true },
+  ussd: { title: 'USSD', suffix: '-ussd', money: 'whole', asksByItself: false },
+  bank: { title: 'Pay with bank', suffix: '-bank', money: 'whole', asksByItself: false },
+  qr: { title: 'QR code', suffix: '-qr', money: 'whole', asksByItself: false },
 }
 
 /** `paystack` by card, `paystack-mobile-money`: as merchants write it. */
