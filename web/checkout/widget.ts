@@ -6,7 +6,10 @@ export function postToShop(type: 'ready' | 'status' | 'close'): void {
   if (embedded) parent.postMessage({ pay: 1, type, status: panel.dataset.status }, embedded)
 }
 
-const MAY_STILL_GO_THROUGH = ['processing', 'provider', 'checking', 'partial', 'confirming']
+const MAY_STILL_GO_THROUGH = [
+  ...['processing', 'provider', 'checking', 'partial', 'confirming'],
+  ...['prompt', 'code', 'pay_to', 'dial', 'qr', 'waiting'],
+]
 
 export function askClose(): void {
   const dialog = document.getElementById('closing') as HTMLDialogElement | null
