@@ -65,13 +65,15 @@ export function bankTransfer(order: Order): Charge {
 }
 
 function common({ reference, amount, customer }: Order): object {
+  // As a shop has it. What is no number to them is left out, for they would refuse the charge.
+  const phoneNumber = customer.phoneNumber?.replaceAll(/[\s().-]/g, '') ?? ''
   return {
     tx_ref: reference,
     amount: majorOf(amount),
     currency: amount.currency,
     email: customer.email,
-    ...(customer.name !== null && { fullname: customer.name }),
-    ...(customer.phoneNumber !== null && { phone_number: customer.phoneNumber }),
+    ...(customer.name !== null && { fullname: customer.name.slice(0, 100).toWellFormed() }),
+    ...(/^\+?\d{5,50}$/.test(phoneNumber) && { phone_number: phoneNumber }),
   }
 }
 
