@@ -101,3 +101,41 @@ test('the lists of a removed integration are watched, too', async () => {
   const compared = await oldestComparisons(database)
   assert.deepEqual(compared.map(({ window }) => window).toSorted(), ['180 days', '48 hours', '8 days', 'open'])
 })
+
+test('Monnify: a reversal of the rest after a partial refund is found', async () => {
+  const place = await world.addProvider(() => startFakeMonnify({ after }))
+  const { reference, order } = await paid(place)
+  await place.fake.refundAtProvider(order, 100_000)
+  await everyWindow(place)
+  assert.equal((await place.payment(reference)).amountRefunded, 100_000)
+  place.fake.transactionOf(order).status = 'REVERSED'
+  await everyWindow(place)
+  const { amountRefunded } = await place.payment(reference)
+  assert.ok(amountRefunded === place.amount || (await openCases(place)).length > 0, `${amountRefunded} is on record`)
+})
+
+test('a list that breaks off is not a list that was read', async () => {
+  const place = await world.addProvider(() => startFakeMonnify({ after }))
+  for (let count = 0; count < 3; count++) await paid(place)
+  place.fake.limitPages(1)
+  const connect: Providers['connect'] = async (...of) => {
+    const own = await parts.providers.connect(...of)
+    const transactions: AccountLists['transactions'] = async (range, cursor) =>
+      // What the adapter makes of `responseCode: "99"` with 200 or 400.
+      cursor === null
+        ? (own.lists?.transactions?.(range, cursor) ?? assert.fail())
+        : { kind: 'unsupported', because: 'Monnify refused the search for transactions (400)' }
+    return { ...own, lists: { ...own.lists, transactions } }
+  }
+  await reconcile({ ...parts, providers: { ...parts.providers, connect } }, place.shop, '48 hours')
+  const run = await runOf(database, place.shop, 'transactions', '48 hours')
+  assert.equal(run.finished_at, null, `of 3 entries ${run.listed} was read`)
+})
+
+test('refused keys are no reason to think that an account has no disputes', async () => {
+  const place = await world.addProvider(() => startFakeFlutterwave({ after }))
+  place.fake.upstream.garble = () => ({ status: 403, text: '{"status":"error","message":"Forbidden","data":null}' })
+  await reconcile(parts, place.shop, '180 days')
+  const { unsupported, failure } = await runOf(database, place.shop, 'disputes', '180 days')
+  assert.deepEqual([unsupported, failure], [null, 'Flutterwave does not let this key list chargebacks'])
+})
