@@ -177,7 +177,7 @@ export async function saveFinished(
   await db.rows(sql`
     update reconciliation_runs
        set finished_at = case when ${failure}::text is null then ${at} else finished_at end,
-           compared_to = case when ${failure}::text is null then coalesce(range_to, ${at}) else compared_to end,
+           compared_to = case when coalesce(${failure}::text, ${run.unsupported}) is null then coalesce(range_to, ${at}) else compared_to end,
            listed = ${counts.listed}, agreed = ${counts.agreed}, booked = ${counts.booked}, foreign_count = ${counts.foreign},
            asked = ${counts.asked}, absent = ${counts.absent}, started_at = null, range_from = null, range_to = null,
            phase = 'list', keys_version = null, cursor = null, unsupported = ${run.unsupported}, failure = ${failure},
