@@ -55,7 +55,9 @@ export interface ListedTransaction extends Receipt {
   /**
    * The list names an order that was paid, and not its transactions: `transactionId` is the provider's reference of the
    * order, `at` when it was made, and `amount` the least that was paid. Records with less of this order are a reason to
-   * ask for it.
+   * ask for it. `isReversed` means all of it.
    */
   isOfOrder?: true
+  /** Of such an order: records with as much or more are a reason to ask for it, too. The list names no such sum. */
+  askFrom?: number
 }

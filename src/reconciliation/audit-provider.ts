@@ -71,7 +71,7 @@ async function compareAll(
     if (!isInRange(transaction?.listed.at)) continue
     const finding =
       verdict.kind === 'unclear' && attemptId && kind !== 'disputes'
-        ? await askWhatWentBack(deps, attemptId)
+        ? await askWhatItHas(deps, attemptId)
         : 'finding' in verdict && verdict.finding
     if (finding) audit.differences.push({ kind, id, reference, finding })
     else if (verdict.kind === 'foreign') audit.foreign++
@@ -92,17 +92,19 @@ async function compareAll(
   }
 }
 
-/** Where the list does not say how much went back, the check of the order does. Null when our records agree. */
-async function askWhatWentBack({ database, providers }: CompareDeps, id: AttemptId): Promise<string | null> {
+/** Where the list does not say how much came in or went back, the check of the order does. Null: our records agree. */
+async function askWhatItHas({ database, providers }: CompareDeps, id: AttemptId): Promise<string | null> {
   const attempt = await findAttempt(database, id)
   if (!attempt) return null
   const client = await providers.connect(attempt, attempt.provider, { keysVersion: attempt.keysVersion })
   const outcome = await client.check(handleOf(attempt))
-  if (outcome.kind === 'unknown') return `the provider did not say how much went back: ${outcome.because}`
-  const { returned } = totalsOf('receipts' in outcome ? outcome.receipts : [])
-  const { amountReturned, currency } = attempt
+  if (outcome.kind === 'unknown') return `the provider did not say how much it has: ${outcome.because}`
+  const { received, returned } = totalsOf('receipts' in outcome ? outcome.receipts : [])
+  const text = (amount: number) => formatMoney({ amount, currency: attempt.currency })
+  const { amountReceived, amountReturned } = attempt
+  if (received > amountReceived) return `the provider took ${text(received)}, our records have ${text(amountReceived)}`
   if (returned <= amountReturned) return null
-  return `the provider gave back ${formatMoney({ amount: returned, currency })}, our records have ${formatMoney({ amount: amountReturned, currency })}`
+  return `the provider gave back ${text(returned)}, our records have ${text(amountReturned)}`
 }
 
 interface Read {

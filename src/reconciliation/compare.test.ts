@@ -106,13 +106,18 @@ test('an entry that does not say enough is a reason to ask, and no difference', 
   assert.equal(compareOurs(refund({ amount: null }), ourRefund({ resolvedAt: new Date(0) })), 'equal', 'an old one')
 })
 
-test('an order that is listed without its transactions has at least that much on record', () => {
+test('an order that is listed without its transactions is asked for when its amounts cannot be right', () => {
   const listed = theirs({ transactionId: 'MNFY|1', isOfOrder: true })
   const money = { received: 1_000, returned: 0, currency: 'NGN', receiptIds: [1] }
   assert.equal(says(compareOrder(listed, money)), 'equal')
   assert.equal(says(compareOrder(listed, { ...money, received: 1_500 })), 'equal')
-  assert.match(says(compareOrder(listed, { ...money, received: 900 })), /took ₦10.00 or more, our records have ₦9.00/)
-  assert.match(says(compareOrder({ ...listed, isReversed: true }, money)), /^unclear: /)
+  assert.match(says(compareOrder(listed, { ...money, received: 900 })), /^unclear: .*₦10.00 or more.* have ₦9.00/)
+  assert.match(says(compareOrder(listed, { ...money, received: 0 })), /^the provider took ₦10.00 or more/)
+  assert.match(says(compareOrder({ ...listed, askFrom: 1_001 }, { ...money, received: 1_500 })), /^unclear: /)
+  const reversed = { ...listed, isReversed: true as const }
+  assert.match(says(compareOrder(reversed, money)), /^unclear: /)
+  assert.match(says(compareOrder(reversed, { ...money, returned: 400 })), /^unclear: /, 'the rest went back, too')
+  assert.equal(says(compareOrder(reversed, { ...money, returned: 1_000 })), 'equal')
 })
 
 test('the same id of another account is another transaction', () => {

@@ -63,14 +63,17 @@ export function compareTransaction(
 
 const GONE = unclear('money of it may have gone back at the provider, our records have nothing that did')
 
-/** For a list that names an order and the least that was paid of it, and no transactions. */
+/**
+ * For a list that names an order and the least that was paid of it, and no transactions. It may be wrong about that:
+ * some contracts of Monnify call an order paid that is not. So other amounts are asked for.
+ */
 export function compareOrder(theirs: ListedTransaction, ours: MoneyOfAttempt): Verdict {
-  const { amount } = theirs
-  if (ours.currency !== amount.currency || ours.received < amount.amount) {
-    const recorded = formatMoney({ amount: ours.received, currency: ours.currency as Money['currency'] })
-    return differs(`the provider took ${formatMoney(amount)} or more, our records have ${recorded}`)
-  }
-  return theirs.isReversed && ours.returned === 0 ? GONE : EQUAL
+  const { amount, askFrom = Number.POSITIVE_INFINITY } = theirs
+  const recorded = formatMoney({ amount: ours.received, currency: ours.currency as Money['currency'] })
+  const finding = `the provider took ${formatMoney(amount)} or more, our records have ${recorded}`
+  if (ours.currency !== amount.currency || ours.received === 0) return differs(finding)
+  if (ours.received < amount.amount || ours.received >= askFrom) return unclear(finding)
+  return theirs.isReversed && ours.returned < ours.received ? GONE : EQUAL
 }
 
 /**

@@ -36,10 +36,12 @@ export async function readPage(
   if (!answer) return { kind: 'unsupported', because: `${scope.provider} has no list of the ${kind} of an account` }
   if (answer.kind === 'page')
     return { kind: 'page', listing: listingOf(kind, answer, keysVersion), nextCursor: answer.nextCursor }
-  if (answer.kind === 'unsupported') return answer
-  // After a rotation the provider refuses the old keys. The current ones list the same account.
   const isRetired = keysVersion !== scope.keysVersion
-  if (isRetired && (await client.verifyKeys()).kind === 'bad') return { kind: 'skipped' }
+  const keys = isRetired || answer.kind === 'unsupported' ? (await client.verifyKeys()).kind : 'unknown'
+  // After a rotation the provider refuses the old keys. The current ones list the same account.
+  if (isRetired && keys === 'bad') return { kind: 'skipped' }
+  // A list that breaks off is there, and refused keys say nothing of it.
+  if (answer.kind === 'unsupported' && cursor === null && keys === 'good') return answer
   return { kind: 'unknown', because: answer.because }
 }
 

@@ -92,7 +92,7 @@ type Begun = Run & { startedAt: Date; range: NonNullable<Run['range']> }
 function begun(run: Run, now: Date): Begun {
   const { startedAt, range, window } = run
   if (startedAt && range && !isStale(window, startedAt, now)) return { ...run, startedAt, range }
-  const fresh = { phase: 'list' as const, readWith: null, cursor: null, counts: NO_COUNTS }
+  const fresh = { phase: 'list' as const, readWith: null, cursor: null, counts: NO_COUNTS, unsupported: null }
   return { ...run, ...fresh, startedAt: now, range: rangeOf(window, run, now) }
 }
 
@@ -113,7 +113,7 @@ async function readNextPage(deps: PaymentDeps, run: Begun, kind: ListKind): Prom
   const next = versions[versions.indexOf(keysVersion) + 1]
   const nextCursor = page.kind === 'page' ? page.nextCursor : null
   const isLast = nextCursor === null && next === undefined
-  const unsupported = page.kind === 'unsupported' ? page.because : page.kind === 'page' ? null : run.unsupported
+  const unsupported = page.kind === 'unsupported' ? page.because : run.unsupported
   const read: Begun = {
     ...{ ...run, unsupported, cursor: nextCursor },
     readWith: nextCursor === null ? (next ?? keysVersion) : keysVersion,

@@ -177,7 +177,7 @@ export async function saveFinished(
   await db.rows(sql`
     update reconciliation_runs
        set finished_at = case when ${failure}::text is null then ${at} else finished_at end,
-           compared_to = case when ${failure}::text is null then coalesce(range_to, ${at}) else compared_to end,
+           compared_to = case when coalesce(${failure}::text, ${run.unsupported}) is null then coalesce(range_to, ${at}) else compared_to end,
            listed = ${counts.listed}, agreed = ${counts.agreed}, booked = ${counts.booked}, foreign_count = ${counts.foreign},
            asked = ${counts.asked}, absent = ${counts.absent}, started_at = null, range_from = null, range_to = null,
            phase = 'list', keys_version = null, cursor = null, unsupported = ${run.unsupported}, failure = ${failure},
@@ -186,12 +186,15 @@ export async function saveFinished(
      where lease = ${run.lease}`)
 }
 
-/** Of the transactions' run of a window; those of refunds and disputes mark nothing. */
+/**
+ * Of the transactions' run of a window; those of refunds and disputes mark nothing. A process that has lost its lease
+ * keeps the marks of the one that took over.
+ */
 export async function forgetListed(db: Queries, run: Run): Promise<void> {
   await db.rows(sql`
     delete from reconciliation_listed
      where place = ${run.place} and merchant_id = ${uuidOf(run.merchantId)} and mode = ${run.mode} and provider = ${run.provider}
-       and time_window = ${run.window}`)
+       and time_window = ${run.window} and exists (select from reconciliation_runs where lease = ${run.lease})`)
 }
 
 /** Receipts that this run has seen in the list. */
@@ -226,12 +229,14 @@ export interface ComparisonAge {
   comparedAt: Date
 }
 
-/** Per provider and window, of live accounts in use. The short window is read only while an account is active. */
+/**
+ * Per provider and window, of live accounts. Of a removed integration, too, for as long as it has keys: its refunds and
+ * disputes go on. The short window is read only while an account is active.
+ */
 export function oldestComparisons(db: Queries): Promise<ComparisonAge[]> {
   return db.rows<ComparisonAge>(sql`
     select r.provider, r.time_window as "window", min(coalesce(r.finished_at, r.created_at)) as "comparedAt"
       from reconciliation_runs r
-      join integrations i on i.merchant_id = r.merchant_id and i.mode = r.mode and i.provider = r.provider and i.enabled
      where r.mode = 'live' and r.time_window not in ('2 hours', 'by hand')
      group by r.provider, r.time_window`)
 }

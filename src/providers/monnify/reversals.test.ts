@@ -208,7 +208,7 @@ test('a list of refunds in no order that is too long to read is unknown', async 
   assert.equal((await listReversals(handle, [])).kind, 'unknown')
 })
 
-test('paid orders are listed with the least that was paid, and a search that Monnify refuses is unsupported', async (t) => {
+test('paid orders are listed with the least that was paid, and a search that is not enabled is unsupported', async (t) => {
   const { connection, listTransactions, transfer, transactionOf, upstream } = await paid(t)
   const references = ['p', 'w', 'o', 'e'].map((letter) => letter.repeat(32))
   for (const reference of references)
@@ -223,24 +223,30 @@ test('paid orders are listed with the least that was paid, and a search that Mon
   const answer = await listTransactions(lately(), null)
   assert.ok(answer.kind === 'page' && answer.nextCursor === null)
   assert.deepEqual(
-    answer.entries.map(({ reference, amount, isOfOrder, isReversed }) => [
+    answer.entries.map(({ reference, amount, askFrom, isReversed }) => [
       reference,
       amount.amount,
-      isOfOrder,
+      askFrom,
       isReversed,
     ]),
     [
-      [over, 500_011, true, undefined],
-      [whole, 500_010, true, undefined],
-      [part, 1, true, undefined],
-      [REFERENCE, 1, true, true],
+      [over, 500_011, 500_011, undefined],
+      [whole, 500_010, undefined, undefined],
+      [part, 1, 500_010, undefined],
+      [REFERENCE, 1, undefined, true],
     ],
   )
   const refusal = '{"requestSuccessful":false,"responseMessage":"","responseCode":"99"}'
   upstream.garble = () => ({ status: 403, text: refusal })
   assert.equal((await listTransactions(lately(), null)).kind, 'unsupported')
-  upstream.garble = () => ({ status: 200, text: '{}' })
-  assert.equal((await listTransactions(lately(), null)).kind, 'unknown')
+  for (const answer of [
+    { status: 200, text: '{}' },
+    { status: 200, text: refusal },
+    { status: 400, text: refusal },
+  ]) {
+    upstream.garble = () => answer
+    assert.equal((await listTransactions(lately(), null)).kind, 'unknown')
+  }
 })
 
 test('a search and a list of refunds as their library and documents show them are read', async (t) => {

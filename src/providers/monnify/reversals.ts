@@ -104,13 +104,13 @@ export function listsOf(session: Session): AccountLists {
       const path = `/api/v1/transactions/search?page=${page}&size=${PAGE}&from=${from.getTime()}&to=${to.getTime()}`
       const said = read(await session.get(path), readSearchPage)
       if (said.kind === 'unknown') return said
-      if (said.kind === 'refused') return unsupported(`the search for transactions (${said.status})`)
+      if (said.kind === 'refused') return refusal(said, 'the search for transactions')
       return pageOf(said.body, page, (found) => orderOf(found, from))
     },
     async refunds({ from, to }, cursor) {
       const page = Number(cursor ?? 0)
       const said = await pageOfRefunds(session, page, `&from=${from.getTime()}&to=${to.getTime()}`)
-      if ('kind' in said) return said.kind === 'refused' ? unsupported(`the list of refunds (${said.status})`) : said
+      if ('kind' in said) return said.kind === 'refused' ? refusal(said, 'the list of refunds') : said
       const show = (refund: MonnifyRefund) => {
         const name = refund.transactionReference
         return [{ ...listedRefund(refund, from), transactionId: name, orderReference: name }]
@@ -130,7 +130,11 @@ function pageOf<T, Entry>(
   return { kind: 'page', entries: content.flatMap(show), nextCursor: page + 1 < totalPages ? String(page + 1) : null }
 }
 
-const unsupported = (what: string) => ({ kind: 'unsupported' as const, because: `Monnify refused ${what}` })
+/** 403: Monnify has not enabled it for this account. Any other refusal is a fault. */
+function refusal({ status }: Refused, what: string): ListAnswer<never> {
+  if (status !== 403) return unreadable(status)
+  return { kind: 'unsupported', because: `Monnify refused ${what} (403)` }
+}
 
 /** Orders that have ended, or wait, may have a part of their money: the search does not say. Their check does. */
 const WITHOUT_MONEY = new Set(['PENDING', 'FAILED', 'CANCELLED', 'EXPIRED', 'ABANDONED'])
@@ -140,11 +144,14 @@ function orderOf(found: MonnifyFound, otherwiseAt: Date): ListedTransaction[] {
   const { transactionReference, paymentReference: reference, paymentStatus: status, amount, currencyCode } = found
   if (WITHOUT_MONEY.has(status)) return []
   const least = status === 'PAID' ? amount : status === 'OVERPAID' ? amount + 1 : 1
+  // Records that say it is paid contradict a part. Of what is paid beyond the amount, there is no sum.
+  const askFrom = status === 'PARTIALLY_PAID' ? amount : status === 'OVERPAID' ? least : undefined
   return [
     {
       ...{ transactionId: transactionReference, reference, isOfOrder: true },
       amount: money(least, currencyCode ?? NAIRA),
       at: found.createdOn ?? otherwiseAt,
+      ...(askFrom !== undefined && { askFrom }),
       ...(status === 'REVERSED' && { isReversed: true }),
     },
   ]

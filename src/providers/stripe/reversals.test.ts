@@ -213,9 +213,11 @@ test('every paid order of a range is listed once, with what went back of it, and
   } while (cursor !== null)
   const outcome = await connection.check(handle)
   assert.ok(outcome.kind === 'paid')
+  const { returned, ...receipt } = outcome.receipts[0] ?? assert.fail()
+  assert.equal(returned, 1_099)
   assert.deepEqual(
     seen.find(({ reference }) => reference === REFERENCE),
-    { ...outcome.receipts[0], reference: REFERENCE, returned: 99, isReversed: true },
+    { ...receipt, reference: REFERENCE, isReversed: true },
   )
   assert.deepEqual(seen.map(({ reference, amount }) => [reference, amount.amount]).toSorted(), [
     [REFERENCE, 1_099],

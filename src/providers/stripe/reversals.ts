@@ -107,14 +107,18 @@ function ofIntent<Entry>(transactionId: string | null, orderReference: string | 
   return transactionId === null ? [] : [{ ...entry, transactionId, orderReference }]
 }
 
-/** Its sum of refunds has those in it that are under way. What disputes took is in their own list. */
+/**
+ * Its sum of refunds has those in it that are under way. What disputes took is in their own list, so of a disputed
+ * charge the sum is not all that went back.
+ */
 function listedCharge(charge: StripeCharge): ListedTransaction[] {
   const { id, intentId, status, captured, currency, refunded, isDisputed, at, reference } = charge
   if (status !== 'succeeded' || captured === 0) return []
-  const sum = { amount: money(captured, currency), at, ...(refunded > 0 && { returned: Math.min(refunded, captured) }) }
+  const returned = refunded > 0 && !isDisputed && { returned: Math.min(refunded, captured) }
   // A charge is one try of an intent. Where no intent is named, the same money has another id elsewhere.
   const names = { transactionId: intentId ?? id, ...(intentId && { idIsProviders: true as const }), reference }
-  return [{ ...names, ...sum, ...(isDisputed && { isReversed: true as const }) }]
+  const gone = isDisputed && { isReversed: true as const }
+  return [{ ...names, amount: money(captured, currency), at, ...returned, ...gone }]
 }
 
 async function lostOf(get: Get, intentId: string, currency: string): Promise<number | Unknown> {

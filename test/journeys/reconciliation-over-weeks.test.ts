@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { sql } from '../../src/database/sql.ts'
+import { newId, type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
+import type { PaymentDeps } from '../../src/payments/deps.ts'
+import type { AccountLists, Providers } from '../../src/providers/provider.ts'
+import { planAccounts } from '../../src/reconciliation/reconcile-accounts.ts'
+import { claimDueRuns, markListed, oldestComparisons, saveFinished } from '../../src/reconciliation/run-store.ts'
+import { startFakeFlutterwave } from '../fakes/flutterwave/fake.ts'
+import { startFakeMonnify } from '../fakes/monnify/fake.ts'
+import { startFakePaystack } from '../fakes/paystack/fake.ts'
+import { fakeStripe } from '../fakes/stripe/fake.ts'
+import { type At, startProviderWorld } from '../support/provider-world.ts'
+import { makeDue, reconcile, runOf } from '../support/reconciling.ts'
+
+// No worker, and every notice is lost: only reconciliation learns of money.
+const world = await startProviderWorld({ worker: false })
+const { database, parts } = world
+const DAY_MS = 86_400_000
+const CARD = { callback_url: 'https://shop.example/', channels: ['card'] }
+
+async function paid(place: At): Promise<{ reference: string; order: string }> {
+  const { body } = await place.initialize()
+  const { id, reference } = await place.payment(body.data.reference)
+  const order = await place.orderOf(reference)
+  await place.fake.customer.payByCard(order, { save: false })
+  place.fake.takeNotices()
+  await database.rows(sql`
+    update attempts set next_check_at = null where payment_id = ${uuidOf(id as PaymentId)}`)
+  await reconcile(parts, place.shop, '2 hours')
+  return { reference, order }
+}
+
+async function everyWindow(place: At, deps: PaymentDeps = parts): Promise<void> {
+  for (const window of ['2 hours', '48 hours', '8 days', '180 days', 'open'] as const)
+    for (let times = 0; times < 2; times++) await reconcile(deps, place.shop, window)
+}
+
+function withLists(lists: AccountLists): PaymentDeps {
+  const connect: Providers['connect'] = async (...of) => {
+    const own = await parts.providers.connect(...of)
+    return { ...own, lists: { ...own.lists, ...lists } }
+  }
+  return { ...parts, providers: { ...parts.providers, connect } }
+}
+
+const grow = (place: At, hours: number) =>
+  database.rows(sql`
+    update receipts set taken_at = taken_at - make_interval(hours => ${hours}) where merchant_id = ${place.shop.merchantUuid}`)
+
+const ageIntegration = (place: At) =>
+  database.rows(sql`
+    update integrations set created_at = created_at - interval '100 days' where merchant_id = ${place.shop.merchantUuid}`)
+
+const openCases = (place: At) =>
+  database.rows<{ reason: string; summary: string }>(sql`
+    select reason, summary from cases where merchant_id = ${place.shop.merchantUuid} and closed_at is null order by id`)
+
+test('Stripe: a partial refund and a lost dispute of one charge agree', async () => {
+  const place = await world.addProvider(() => fakeStripe.start({ after }))
+  const { reference, order } = await paid(place)
+  const part = Math.floor(place.amount / 4)
+  await place.fake.refundAtProvider(order, part)
+  const dispute = { amount: place.amount - part, reason: 'fraudulent' }
+  const id = (await place.fake.disputeAtProvider?.(order, dispute)) ?? assert.fail()
+  await place.fake.closeDispute?.(id, 'lost')
+  place.fake.takeNotices()
+  await everyWindow(place)
+  const { amountRefunded, attempts } = await place.payment(reference)
+  assert.deepEqual([amountRefunded, attempts[0].needsReview], [place.amount, null])
+})
+
+test('a process that finishes a run of another one leaves the marks of that one', async () => {
+  const place = await world.addProvider(() => startFakePaystack({ after }))
+  await paid(place)
+  const [{ id }] = (await database.rows<{ id: number }>(sql`
+    select id from receipts where merchant_id = ${place.shop.merchantUuid}`)) as [{ id: number }]
+  const claim = async () => {
+    await makeDue(database, place.shop)
+    await database.rows(sql`update reconciliation_runs set leased_until = now() - interval '1 minute'`)
+    return (await claimDueRuns(database, 10)).find(({ kind }) => kind === 'transactions') ?? assert.fail()
+  }
+  const [stalled, other] = [await claim(), await claim()]
+  await markListed(database, other, [id])
+  const marks = () =>
+    database.rows(sql`
+    select from reconciliation_listed where merchant_id = ${place.shop.merchantUuid}`)
+  await saveFinished(database, stalled, { at: new Date(), dueAt: new Date() })
+  assert.equal((await marks()).length, 1)
+  await saveFinished(database, other, { at: new Date(), dueAt: new Date() })
+  assert.equal((await marks()).length, 0)
+})
+
+test('the lists of a removed integration are watched, too', async () => {
+  const place = await world.addProvider(() => startFakePaystack({ after }))
+  await planAccounts({ database })
+  await database.rows(sql`
+    update reconciliation_runs set mode = 'live', created_at = now() - interval '3 days' where merchant_id = ${place.shop.merchantUuid}`)
+  await database.rows(sql`
+    update integrations set mode = 'live', enabled = false where merchant_id = ${place.shop.merchantUuid}`)
+  const compared = await oldestComparisons(database)
+  assert.deepEqual(compared.map(({ window }) => window).toSorted(), ['180 days', '48 hours', '8 days', 'open'])
+})
+
+test('Monnify: a reversal of the rest after a partial refund is found', async () => {
+  const place = await world.addProvider(() => startFakeMonnify({ after }))
+  const { reference, order } = await paid(place)
+  await place.fake.refundAtProvider(order, 100_000)
+  await everyWindow(place)
+  assert.equal((await place.payment(reference)).amountRefunded, 100_000)
+  place.fake.transactionOf(order).status = 'REVERSED'
+  await everyWindow(place)
+  const { amountRefunded } = await place.payment(reference)
+  assert.ok(amountRefunded === place.amount || (await openCases(place)).length > 0, `${amountRefunded} is on record`)
+})
+
+test('a list that breaks off is not a list that was read', async () => {
+  const place = await world.addProvider(() => startFakeMonnify({ after }))
+  for (let count = 0; count < 3; count++) await paid(place)
+  place.fake.limitPages(1)
+  const connect: Providers['connect'] = async (...of) => {
+    const own = await parts.providers.connect(...of)
+    const transactions: AccountLists['transactions'] = async (range, cursor) =>
+      // What the adapter makes of `responseCode: "99"` with 200 or 400.
+      cursor === null
+        ? (own.lists?.transactions?.(range, cursor) ?? assert.fail())
+        : { kind: 'unsupported', because: 'Monnify refused the search for transactions (400)' }
+    return { ...own, lists: { ...own.lists, transactions } }
+  }
+  await reconcile({ ...parts, providers: { ...parts.providers, connect } }, place.shop, '48 hours')
+  const run = await runOf(database, place.shop, 'transactions', '48 hours')
+  assert.equal(run.finished_at, null, `of 3 entries ${run.listed} was read`)
+})
+
+test('refused keys are no reason to think that an account has no disputes', async () => {
+  const place = await world.addProvider(() => startFakeFlutterwave({ after }))
+  place.fake.upstream.garble = () => ({ status: 403, text: '{"status":"error","message":"Forbidden","data":null}' })
+  await reconcile(parts, place.shop, '180 days')
+  const { unsupported, failure } = await runOf(database, place.shop, 'disputes', '180 days')
+  assert.deepEqual([unsupported, failure], [null, 'Flutterwave does not let this key list chargebacks'])
+})
