@@ -2,8 +2,11 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
+import type { PaymentDeps } from '../../src/payments/deps.ts'
 import { sendDueRefunds } from '../../src/payments/refunds/refund-payment.ts'
+import type { AccountLists, Providers } from '../../src/providers/provider.ts'
 import { startFakeFlutterwave } from '../fakes/flutterwave/fake.ts'
+import { startFakePaystack } from '../fakes/paystack/fake.ts'
 import { letPass } from '../support/payment-records.ts'
 import { type At, startProviderWorld } from '../support/provider-world.ts'
 import { reconcile } from '../support/reconciling.ts'
@@ -36,13 +39,34 @@ async function paid(place: At) {
 }
 
 const openCases = async (place: At) =>
-  (await place.shop.call('GET', '/payments/v1/cases?status=open')).body.data.map(
-    ({ reason, subject }: { reason: string; subject: { kind: string } }) => `${subject.kind} ${reason}`,
-  )
+  (await place.shop.call('GET', '/payments/v1/cases?status=open')).body.data
+    .map(({ reason, subject }: { reason: string; subject: { kind: string } }) => `${subject.kind} ${reason}`)
+    .toSorted()
 
 const refundsOf = (place: At) =>
   database.rows<{ amount: number; kind: string; status: string }>(sql`
     select amount, kind, status from refunds where merchant_id = ${place.shop.merchantUuid} order by created_at, id`)
+
+/** As if all of it had happened so many days earlier. */
+async function age(place: At, days: number): Promise<void> {
+  const { merchantUuid } = place.shop
+  await database.rows(sql`
+    update integrations set created_at = created_at - interval '100 days' where merchant_id = ${merchantUuid}`)
+  await database.rows(sql`
+    update receipts set taken_at = taken_at - make_interval(days => ${days}) where merchant_id = ${merchantUuid}`)
+  await database.rows(sql`
+    update attempts set created_at = created_at - make_interval(days => ${days}) where merchant_id = ${merchantUuid}`)
+}
+
+function withLists(lists: AccountLists): PaymentDeps {
+  const connect: Providers['connect'] = async (...of) => {
+    const own = await parts.providers.connect(...of)
+    return { ...own, lists: { ...own.lists, ...lists } }
+  }
+  return { ...parts, providers: { ...parts.providers, connect } }
+}
+
+const EMPTY: AccountLists = { transactions: async () => ({ kind: 'page', entries: [], nextCursor: null }) }
 
 test('J2: money that makes up for a reversed payment is not sent back by itself', async () => {
   const place = await world.addProvider(() => startFakeFlutterwave({ after }))
@@ -73,5 +97,19 @@ test('surplus stays when the money that paid the payment goes back before the su
   await sendDueRefunds(parts, 100)
   assert.equal(place.fake.refundsMade(), 0)
   assert.deepEqual(await refundsOf(place), [{ ...surplus, status: 'failed' }])
-  assert.deepEqual(await openCases(place), ['refund refund_failed', 'attempt surplus'])
+  assert.deepEqual(await openCases(place), ['attempt surplus', 'refund refund_failed'])
+})
+
+test('a list that lacks many transactions on record is a case of the account until a person closes it', async () => {
+  const place = await world.addProvider(() => startFakePaystack({ after }))
+  for (let count = 0; count < 6; count++) await payUnnoticed(place)
+  await reconcile(parts, place.shop, '2 hours')
+  await age(place, 3)
+  await reconcile(withLists(EMPTY), place.shop)
+  assert.deepEqual(await openCases(place), ['account missing_at_provider'])
+  await reconcile(withLists(EMPTY), place.shop, '48 hours')
+  assert.deepEqual(await openCases(place), ['account missing_at_provider'], 'the short window has nothing of it')
+  await age(place, 6)
+  await reconcile(withLists(EMPTY), place.shop)
+  assert.deepEqual(await openCases(place), ['account missing_at_provider'], 'they are older than the window')
 })
