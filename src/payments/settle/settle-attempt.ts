@@ -111,7 +111,7 @@ function applyReport(
   report: OutcomeReport,
   cause: string,
 ): { decision: Decision; after: LockedPayment } {
-  const decision = settle(before, report)
+  const decision = settle(before, { ...report, refunds: before.refunds })
   const attempt = attemptIn(before, report.attemptId)
   const returned = refundsOfEarlyReversals(decision, attempt, report.now)
   const refunds = [...before.refunds, ...returned]

@@ -108,6 +108,9 @@ export function sharesOfOrder(receipts: Receipt[], money: RecordedMoney): Map<st
 export const SURPLUS_WITHOUT_IDS =
   'surplus: the provider has no ids for these transactions, so this may be money that is on record already. Return it if the provider’s dashboard has it twice.'
 
+export const AFTER_LOSS =
+  'money of this payment went back, and this came in later: it may make up for it. Keep it and close this case, or give it back.'
+
 /** Whether the provider issued the ids of all money of the attempt, with these receipts. */
 export function areIdsProviders({ amountReceived, idsAreProviders }: Attempt, receipts: Receipt[]): boolean {
   if (receipts.length === 0) return idsAreProviders

@@ -2,6 +2,7 @@ import type { AttemptId } from '../../kernel/ids.ts'
 import type { Outcome } from '../../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
 import type { NewReceipt } from './new-receipt.ts'
+import type { Refund } from './refund.ts'
 
 /**
  * How an outcome reached us: the answer to the start, a notice, the customer's return to the page, a scheduled check,
@@ -15,6 +16,8 @@ export interface OutcomeReport {
   outcome: Outcome
   /** Receipts of this outcome that are not on record yet. */
   newReceipts: NewReceipt[]
+  /** Of the payment. */
+  refunds?: Refund[]
   contradiction?: string | undefined
   source: Source
   /** What a signed notice says, if one caused the check. */

@@ -1,6 +1,7 @@
 import type { Receipt } from '../../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
 import type { Payment } from './payment.ts'
+import type { Refund } from './refund.ts'
 
 // Transactions that the provider had reversed in part or in full (reversal, refund in its dashboard, lost dispute)
 // before we first saw them.
@@ -52,6 +53,17 @@ export function countableAmount({ amountReceived, amountReversed }: Attempt): nu
 /** Money that was received and not reversed. */
 export function heldAmount({ amountReceived, amountReturned }: Attempt): number {
   return amountReceived - amountReturned
+}
+
+/**
+ * Whether money of the charge went back that the merchant did not ask for: by the bank, at the provider, or by a
+ * dispute. What comes in after that may make up for it.
+ */
+export function hasLostMoney(attempt: Attempt, refunds: Refund[]): boolean {
+  const asked = refunds
+    .filter(({ attemptId, kind, status }) => attemptId === attempt.id && kind === 'merchant' && status !== 'failed')
+    .reduce((sum, { amount }) => sum + amount, 0)
+  return heldAmount(attempt) + asked < attempt.amountCharged
 }
 
 /** Money that an attempt of an ended payment holds, and that was not due. */

@@ -18,6 +18,7 @@ import type { Currency } from '../../kernel/money.ts'
 import type { Attempt } from './attempt.ts'
 import { restartSchedule } from './check-schedule.ts'
 import { cancel, endAttempt, type PaymentState } from './payment-state.ts'
+import { newRefund } from './refund.ts'
 
 /** So much of what an attempt has received went back, at the merchant's wish. */
 function refunded(state: PaymentState, { id }: Attempt, amount: number): PaymentState {
@@ -70,6 +71,18 @@ test('only the held money of another attempt is refunded as surplus', () => {
   assert.deepEqual(sums(done.state), ['successful', PRICE, 0])
   assert.deepEqual(done.surplus, [{ attemptId: one.attempt.id, amount: 100, receipt: null }])
   assert.equal(first(done).amountReturned, 400, 'the rest is promised')
+})
+
+test('surplus of a payment that the merchant has refunded goes back; after a loss a person decides', () => {
+  const { state, attempt } = waiting('virtual-bank-account')
+  const done = settleWith(state, attempt, paid(receipt(PRICE))).state
+  for (const kind of ['merchant', 'provider', 'chargeback'] as const) {
+    const of = { attemptId: attempt.id, amount: 300, kind, counted: true, reason: null, transactionIds: [] }
+    const refunds = [newRefund(done.payment, { ...of, isDone: true }, after(61))]
+    const again = settleWith(refunded(done, attempt, 300), attempt, paid(receipt(PRICE)), { refunds })
+    assert.equal(again.surplus.length, kind === 'merchant' ? 1 : 0)
+    assert.equal(/^surplus: money of this payment went back/.test(reviewOfFirst(again) ?? ''), kind !== 'merchant')
+  }
 })
 
 test('an answer to a check from before the last status change is ignored', () => {

@@ -6,6 +6,7 @@ import { attemptAfter } from './attempt-after.ts'
 import { raise, settleCases } from './case.ts'
 import { isOverdue, restartSchedule, UNANSWERED, withNextCheck } from './check-schedule.ts'
 import {
+  AFTER_LOSS,
   areIdsProviders,
   isAnsweredBySuccess,
   reviewReasonOf,
@@ -26,8 +27,10 @@ import {
   waitingStatus,
 } from './payment-state.ts'
 import {
+  beyondDue,
   countableAmount,
   earlyReversals,
+  hasLostMoney,
   heldAmount,
   isReversed,
   reversedAmount,
@@ -121,7 +124,7 @@ function settleAfterSuccess(
   report: OutcomeReport,
 ): Decision {
   const { received, returned } = totalsOf(receipts)
-  if (received > returned) return recordSurplus(state, before, attempt, receipts, report.now)
+  if (received > returned) return recordSurplus(state, before, attempt, { ...report, newReceipts: receipts })
   if (received > 0) return failAsReversed(state, before, attempt, report.now)
   if (before.status === 'successful' || before.status === 'surplus') {
     return decide(withAttempt(state, before, attempt, report.now), [], report.now)
@@ -233,14 +236,13 @@ function withAttempt(state: PaymentState, before: Attempt, attempt: Attempt, now
 
 /**
  * The payment is successful already: the money is recorded on its attempt, announced and refunded, and never counted. A
- * person must look at money that may be on record already under another id.
+ * person must look at money that may be on record already under another id, or that may make up for money that is gone.
  */
 function recordSurplus(
   state: PaymentState,
   before: Attempt,
   attempt: Attempt,
-  receipts: Receipt[],
-  now: Date,
+  { newReceipts: receipts, refunds = [], now }: OutcomeReport,
 ): Decision {
   // The provider has reversed a part of it already; only the rest is refunded.
   const amount = heldAmount(attempt) - heldAmount(before)
@@ -248,7 +250,8 @@ function recordSurplus(
   const isWhole = !comesInParts(attempt) || countableAmount(attempt) >= attempt.amountCharged
   const isSecondSuccess = before.status !== 'successful' && isWhole
   const status = isSecondSuccess ? 'surplus' : attempt.status
-  const isRefunded = attempt.idsAreProviders
+  const hasLost = state.attempts.some((each) => each.status === 'successful' && hasLostMoney(each, refunds))
+  const isRefunded = attempt.idsAreProviders && !hasLost
   const after: Attempt = {
     ...attempt,
     status,
@@ -260,7 +263,11 @@ function recordSurplus(
     ...(after.status !== before.status ? [{ type: 'attempt.surplus' as const, attemptId: after.id }] : []),
     moneyChange('payment.surplus', after, 'surplus', amount),
   ]
-  const raised = isRefunded ? state : raise(state, after, SURPLUS_WITHOUT_IDS, { now, isNew: true })
+  // What is not beyond the charge is no surplus: it makes up for what is gone.
+  const why = hasLost
+    ? `${beyondDue(state.payment, after) > 0 ? 'surplus' : 'review'}: ${AFTER_LOSS}`
+    : SURPLUS_WITHOUT_IDS
+  const raised = isRefunded ? state : raise(state, after, why, { now, amount, isNew: true })
   return {
     ...decide(withAttempt(raised, before, after, now), changes, now),
     surplus: receipts
