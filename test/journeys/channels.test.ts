@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Manilla, ManillaApiError } from '../../clients/typescript/src/index.ts'
 import { sql, statementOf } from '../../src/database/sql.ts'
 import { checkDueAttempts } from '../../src/payments/settle/check-attempts.ts'
 import { eraseCustomer } from '../../src/payments/upkeep/erase-customer.ts'
@@ -289,4 +290,20 @@ test('the phone number of a payment is erased with its customer, in every table'
     isComplete: true,
   })
   assert.deepEqual(await withNumber(), [])
+})
+
+test('the client library lists the channels, starts a mobile money payment and gives a code', async () => {
+  const { 'client-id': clientId, 'client-secret': clientSecret } = shop.headers
+  const manilla = new Manilla({ baseUrl: service.baseUrl, clientId, clientSecret })
+  const [mobile] = (await manilla.channels.list({ country: 'GH', currency: 'GHS' })).filter(
+    ({ channel }) => channel === 'mobile-money',
+  )
+  assert.equal(mobile?.networks[1]?.code, TELECEL.network)
+  const reference = newReference()
+  const started = await manilla.payments.initialize({ ...TELECEL, reference, user: { email: 'ada@example.com' } })
+  assert.ok(started.channel === 'mobile-money' && started.data.input?.kind === 'voucher')
+  const wrong = await manilla.payments.submitInput(reference, { voucher: '1' }).catch((error) => error)
+  assert.ok(wrong instanceof ManillaApiError && wrong.is('input_refused'))
+  const { attempts } = await manilla.payments.submitInput(reference, { voucher: RIGHT_CODE })
+  assert.deepEqual([attempts[0]?.status, attempts[0]?.paidFrom?.network], ['pending', 'telecel'])
 })
