@@ -6,7 +6,8 @@ import { offerOf } from '../../providers/capabilities.ts'
 import type { ChannelInput } from '../../providers/provider.ts'
 import { changePayment } from '../change-payment.ts'
 import type { PaymentDeps } from '../deps.ts'
-import { type Attempt, MAX_ATTEMPTS_BY_REFERENCE, type StoredInput } from '../state/attempt.ts'
+import { type Attempt, MAX_ATTEMPTS_BY_REFERENCE } from '../state/attempt.ts'
+import { isSameInput } from '../state/channel-input.ts'
 import type { Payment } from '../state/payment.ts'
 import { optionsForChannel, type PaymentOption } from '../state/payment-options.ts'
 import {
@@ -208,10 +209,6 @@ function isWaitingFor(attempt: Attempt, { channel, card, input }: PageChoice, no
         isSameInput(attempt.input, input ?? null) && (card === undefined || (card === 'new' && !instructions.savedCard))
       )
   }
-}
-
-function isSameInput(one: StoredInput | null, other: ChannelInput | null): boolean {
-  return one?.phoneNumber === other?.phoneNumber && one?.network === other?.network && one?.bank === other?.bank
 }
 
 const SHOWN_BY_STATE: readonly ProblemCode[] = [
