@@ -2,6 +2,7 @@ import { renderSVG } from 'uqr'
 import { Html, html } from '../../kernel/html.ts'
 import { MOBILE_NETWORKS, type MobileNetwork } from '../../kernel/mobile-networks.ts'
 import { money, plainAmount } from '../../kernel/money.ts'
+import { CHANNEL_ICONS } from './channel-icons.ts'
 import { textField } from './field.ts'
 import { addTo, all } from './markup.ts'
 import { mistakeText } from './method-forms.ts'
@@ -22,7 +23,7 @@ export function prompt(screen: Of<'prompt'>, view: View): Html {
     ...(input?.phoneNumber ? [texts.noPromptNumber(shownNumber(input.phoneNumber))] : []),
     ...(menu && input.network ? [texts.noPromptMenu(MOBILE_NETWORKS[input.network], `\u2066${menu}\u2069`)] : []),
   ].map((way) => html`<li>${way}</li>`)
-  return html`<div class="state"><span class="mark device" aria-hidden="true"></span>
+  return html`<div class="state"><span class="mark">${CHANNEL_ICONS['mobile-money']}</span>
 <h2 id="heading" tabindex="-1">${texts.prompt}</h2>
 <p>${promptText(screen, view)}</p>
 ${given.message ? html`<p class="note"><bdi>${given.message}</bdi></p>` : null}
