@@ -1,4 +1,12 @@
-import type { Provider, ProviderClient, RawNotice } from '../../src/providers/provider.ts'
+import type { Channel } from '../../src/kernel/channel.ts'
+import type {
+  ChannelInput,
+  FailureCode,
+  Provider,
+  ProviderClient,
+  RawNotice,
+  Started,
+} from '../../src/providers/provider.ts'
 import type { Upstream } from './upstream.ts'
 
 /** Input of the conformance suite: a server that speaks the provider's protocol, a connection to it, and a customer. */
@@ -22,6 +30,19 @@ export interface Rig {
     transfer?(reference: string, amount: number): Promise<void>
     /** Nobody entered the PIN or code that the bank had asked for, if it had, and the bank ends the try. */
     letStepRunOut?(reference: string): Promise<void>
+    /**
+     * The three that follow are for the channels in `Features.channels`, and each needs them. The customer approves on
+     * the phone, dials the code, scans the QR code, pays at their bank, or pays to the number: the whole amount. It also
+     * works after `expire`: that is a late approval. A fake enters the money in `ledger().taken`, and queues a notice.
+     */
+    approve?(reference: string): Promise<void>
+    /** The customer says no, on the phone or on the bank's page. */
+    refuse?(reference: string): Promise<void>
+    /**
+     * The time of the prompt or of the code is over, and nobody has approved. What the provider then says of the order
+     * is the fake's to know: failed, or still pending.
+     */
+    expire?(reference: string): Promise<void>
   }
   /** Tokens of saved cards and what becomes of them; absent when the provider knows no such thing. */
   savedCards: { paying: string; declining: string; unheardOf: string; askingForAStep?: string }
@@ -65,6 +86,25 @@ export interface NoticeRig {
 
 export type NoticeKind = 'paid' | 'failed' | 'processing' | 'pending' | 'refund' | 'dispute'
 
+/**
+ * A way to pay that the suite tries: one row for each channel, and one more for each network or bank with which the
+ * provider starts in another way. The suite demands a row for each channel and currency that it offers.
+ */
+export interface ChannelSample {
+  channel: Exclude<Channel, 'card' | 'virtual-bank-account'>
+  price: Rig['price']
+  /** A customer who does nothing by themselves: the rig's `customer` approves, refuses, or lets it expire. */
+  input: ChannelInput
+  /** What `start` answers. */
+  starts: Started['kind']
+  /** If `starts` is "code wanted": the code that `submit` takes, and what it then answers. */
+  code?: { right: string; then: Started['kind'] | 'processing' | 'pending' | 'paid' }
+  /** What `check` says of an order that the customer refused. Absent: no more than that it is not paid. */
+  refused?: FailureCode
+  /** What it says once the time is over. Absent: the provider does not say, so the order stays open. */
+  expired?: FailureCode
+}
+
 /** Optional features of a provider. A test of a feature is registered only for the providers that have it. */
 export interface Features {
   /** The kinds of notices that the provider sends. */
@@ -94,4 +134,6 @@ export interface Features {
   refundsByTransaction?: boolean
   /** 401 and 403 at a start call are a decline with `keysRefused`. */
   reportsRefusedKeys?: boolean
+  /** The channels that it offers beside cards and bank transfers; the rig has `approve`, `refuse` and `expire`. */
+  channels?: readonly ChannelSample[]
 }

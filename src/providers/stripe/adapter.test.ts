@@ -250,7 +250,7 @@ test('a decline of a saved card is read from what it left behind, and nothing el
   assert.ok(declined.kind === 'declined')
   assert.deepEqual(declined.failure, {
     code: 'insufficient_funds',
-    message: 'There is not enough money on this card.',
+    message: 'There is not enough money on this card or account.',
     providerCode: 'insufficient_funds',
   })
   assert.match(declined.tryId ?? '', /^ch_/)

@@ -57,7 +57,7 @@ test('the printed link, a passkey, a payment link; declined and paid before our 
   await phone.getByRole('button', { name: /^Pay/ }).click()
   await fillCard(providerFrame(phone), NO_MONEY)
   await reaches(phone, 'failed')
-  await page.getByText('There is not enough money on this card.').first().waitFor()
+  await page.getByText('There is not enough money on this card or account.').first().waitFor()
   await phone.getByRole('button', { name: 'Try again' }).click()
   await fillCard(providerFrame(phone), VISA)
   await reaches(phone, 'succeeded')

@@ -59,6 +59,6 @@ test('what is kept of a card is enough to charge it again, and its number is not
 })
 
 test('every failure has words for the customer', () => {
-  assert.equal(failureMessage('insufficient_funds'), 'There is not enough money on this card.')
+  assert.equal(failureMessage('insufficient_funds'), 'There is not enough money on this card or account.')
   assert.ok(failureMessage('other').length > 0)
 })

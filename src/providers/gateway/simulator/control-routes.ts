@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type MerchantId, uuidOf } from '../../../kernel/ids.ts'
 import type { Mode } from '../../../kernel/mode.ts'
+import { answerPrompt } from './answer-prompt.ts'
 import { cardOf, parseCardNumber } from './cards.ts'
 import type { Dice } from './dice.ts'
 import { findFaults, saveFaults } from './fault-store.ts'
 import { NO_FAULTS } from './faults.ts'
-import { isReference, readControlCharge, readFaults, readLedgerQuery, readTransfer } from './input.ts'
+import { isReference, readAnswer, readControlCharge, readFaults, readLedgerQuery, readTransfer } from './input.ts'
 import { type Books, booksOf, type LedgerDeps } from './ledger.ts'
 import { findPayment, findPaymentsAfter, findTransactions } from './ledger-store.ts'
 import { placeOfMerchant } from './place.ts'
@@ -72,6 +73,13 @@ export function controlRoutes(app: FastifyInstance, { ledger, dice, verifyCreden
       ...(code !== null && { code }),
     })
     return { data: { ...shown(books), result, ...(failure && { failure: failureOf(failure) }) } }
+  })
+
+  app.post<{ Params: { reference: string } }>('/prompts/:reference', HIDDEN, async (request) => {
+    const merchantUuid = await merchantOf(request)
+    const answer = readAnswer(request.body)
+    const payment = await paymentOf(merchantUuid, request.params.reference)
+    return { data: shown(await answerPrompt(ledger, payment, answer, { chance: await dice(merchantUuid) })) }
   })
 
   app.post('/transfers', HIDDEN, async (request) => {
