@@ -138,8 +138,8 @@ test('every provider folder has the same files', () => {
     'notices.ts',
     'wire.ts',
   ]
-  // `api.ts`: HTTP helpers that several files share. `charges.ts`: what is asked for without a page of theirs. `keys.ts`
-  // and `simulator`: the sandbox provider is part of the service.
+  // `api.ts`: HTTP helpers that several files share. `charges.ts`: the starts without a payment page. `keys.ts` and
+  // `simulator`: the sandbox provider is part of the service.
   const OPTIONAL = ['api.ts', 'charges.ts', 'keys.ts', 'refunds.ts', 'reversals.ts', 'simulator']
   for (const name of providers) {
     const files = readdirSync(join(ROOT, 'src/providers', name))
