@@ -9,17 +9,13 @@ export function guessNetwork({ target }: Event): void {
   if (field.name === 'network') form.dataset.chosen = ''
   if (!field.dataset.guess || 'chosen' in form.dataset) return
   const patterns: Record<string, string> = JSON.parse(field.dataset.guess)
-  const prefix = field.parentElement?.querySelector('span')?.textContent?.replace(/\D/g, '') ?? ''
   const digits = field.value.replace(/\D/g, '')
-  // In some countries the zero is part of the number.
-  const local = field.value.trim().startsWith('+') && digits.startsWith(prefix) ? digits.slice(prefix.length) : digits
-  const numbers = [local, local.replace(/^0/, '')]
-  for (const radio of form.querySelectorAll<HTMLInputElement>('[name=network]')) {
-    const pattern = patterns[radio.value]
-    const isLike = pattern !== undefined && numbers.some((number) => new RegExp(pattern).test(number))
-    const guess = form.querySelector<HTMLInputElement>('[name=guess]')
-    if (!isLike || !guess) continue
+  // All these countries have a prefix of three digits. In some the zero is part of the number.
+  const numbers = field.value.trim()[0] === '+' ? [digits.slice(3)] : [digits, digits.replace(/^0/, '')]
+  for (const [network, begins] of Object.entries(patterns)) {
+    const radio = form.querySelector<HTMLInputElement>(`[value="${network}"]`)
+    if (!radio || !numbers.some((number) => new RegExp(begins).test(number))) continue
     radio.checked = true
-    guess.value = radio.value
+    form.guess.value = network
   }
 }

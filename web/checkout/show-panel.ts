@@ -65,7 +65,7 @@ export function swapFor(state: 'processing' | 'confirming'): void {
   if (!template) return
   const fresh = document.createElement('main')
   fresh.id = 'panel'
-  Object.assign(fresh.dataset, { state, version: '-1', status: 'pending' })
+  Object.assign(fresh.dataset, { state, version: '-1', status: 'pending', atStake: '' })
   fresh.append(template.content.cloneNode(true))
   fresh.dataset.speak = template.dataset.speak ?? ''
   swap(fresh)

@@ -2,6 +2,7 @@ import { renderSVG } from 'uqr'
 import { Html, html } from '../../kernel/html.ts'
 import { MOBILE_NETWORKS, type MobileNetwork } from '../../kernel/mobile-networks.ts'
 import { money, plainAmount } from '../../kernel/money.ts'
+import { CHANNEL_ICONS } from './channel-icons.ts'
 import { textField } from './field.ts'
 import { addTo, all } from './markup.ts'
 import { mistakeText } from './method-forms.ts'
@@ -22,12 +23,12 @@ export function prompt(screen: Of<'prompt'>, view: View): Html {
     ...(input?.phoneNumber ? [texts.noPromptNumber(shownNumber(input.phoneNumber))] : []),
     ...(menu && input.network ? [texts.noPromptMenu(MOBILE_NETWORKS[input.network], `\u2066${menu}\u2069`)] : []),
   ].map((way) => html`<li>${way}</li>`)
-  return html`<div class="state"><span class="mark device" aria-hidden="true"></span>
+  return html`<div class="state"><span class="mark">${CHANNEL_ICONS['mobile-money']}</span>
 <h2 id="heading" tabindex="-1">${texts.prompt}</h2>
 <p>${promptText(screen, view)}</p>
 ${given.message ? html`<p class="note"><bdi>${given.message}</bdi></p>` : null}
 <p class="note">${countdown(screen.expiresAt, view)}</p></div>
-<details class="ask"><summary>${texts.noPrompt}</summary>
+<details class="ask help"><summary>${texts.noPrompt}</summary>
 <ul>${all(ways)}</ul>
 </details>
 ${checkAndLeave(screen, view)}`
@@ -86,6 +87,7 @@ export function dial(screen: Of<'dial'>, view: View): Html {
   const { given } = screen
   return html`<h2 id="heading" tabindex="-1">${texts.dial}</h2>
 <p>${texts.dialNote(given.bankName ?? undefined)}</p>
+${given.message ? html`<p class="note"><bdi>${given.message}</bdi></p>` : null}
 ${dialLink(given.code, view)}
 <p class="note">${countdown(screen.expiresAt, view)}</p>
 ${checkAndLeave(screen, view)}`
@@ -114,10 +116,28 @@ ${elsewhere(screen, view)}`
 }
 
 /** Another number or bank, another method, or none. */
-function elsewhere({ channel, input, choices }: OutsideScreen, view: View): Html {
-  const { texts, here } = view
-  const again = input?.phoneNumber !== undefined ? texts.useAnotherNumber : texts.tryAgain
-  return html`<a class="button quiet" href="${addTo(here, `method=${IN_URL[channel]}`)}" data-panel>${again}</a>
+function elsewhere(screen: OutsideScreen, view: View): Html {
+  const { channel, choices } = screen
+  const again = againText(screen, view)
+  return html`${
+    again &&
+    html`<a class="button quiet" href="${addTo(view.here, `method=${IN_URL[channel]}`)}" data-panel>${again}</a>`
+  }
 ${another(channel, choices, view)}
 ${cancel(view)}`
+}
+
+function againText(screen: OutsideScreen, { texts }: View): string | undefined {
+  switch (screen.state) {
+    case 'prompt':
+    case 'code':
+      return texts.useAnotherNumber
+    case 'dial':
+      return screen.input?.bank && texts.chooseBank
+    case 'waiting':
+      return texts.tryAgain
+    case 'pay_to':
+    case 'qr':
+      return undefined
+  }
 }

@@ -42,7 +42,7 @@ function accountRows(account: AccountDetails, { texts, payment, show }: View): H
 /** Some banks make the transfer when this is dialled. Only for the whole amount, which the code names. */
 function dialTransfer({ ussdCode, received }: AccountDetails, view: View): Html | null {
   if (!ussdCode || received > 0) return null
-  return html`<details class="ask"><summary>${view.texts.dialTransfer}</summary>
+  return html`<details class="ask help"><summary>${view.texts.dialTransfer}</summary>
 ${dialLink(ussdCode, view)}
 </details>`
 }

@@ -1,7 +1,7 @@
 import type { Channel } from '../../kernel/channel.ts'
 import { Html, html } from '../../kernel/html.ts'
 import type { FailureCode } from '../../providers/provider.ts'
-import { addTo, attributes } from './markup.ts'
+import { addTo, attributes, flag } from './markup.ts'
 import { choose } from './method-forms.ts'
 import { code, dial, payTo, prompt, promptText, qr, waiting } from './outside-screens.ts'
 import { another, cancel, earlierNote, earlierText, form, type Of, row, shownTotal, type View } from './parts.ts'
@@ -12,11 +12,39 @@ import { accountExpired, awaiting, checking, partialText } from './transfer-scre
 /** The part of the page that changes with the state. It is complete HTML, so the page works without scripts. */
 export function panel(screen: Screen, view: View): Html {
   const { payment } = view
-  return html`<main id="panel" data-state="${screen.state}" data-version="${payment.sequence}" data-status="${payment.status}"${attributes(
+  return html`<main id="panel" data-state="${screen.state}" data-version="${payment.sequence}" data-status="${payment.status}"${flag('data-at-stake', isAtStake(screen))}${attributes(
     { 'data-speak': spoken(screen, view), ...leaving(screen, view) },
   )}>
 ${body(screen, view)}
 </main>`
+}
+
+/** Money may move without this page, so the widget asks before it closes. */
+function isAtStake({ state }: Screen): boolean {
+  switch (state) {
+    case 'processing':
+    case 'provider':
+    case 'checking':
+    case 'partial':
+    case 'confirming':
+    case 'prompt':
+    case 'code':
+    case 'pay_to':
+    case 'dial':
+    case 'qr':
+    case 'waiting':
+      return true
+    case 'choose':
+    case 'awaiting':
+    case 'failed':
+    case 'succeeded':
+    case 'already_paid':
+    case 'cancelled':
+    case 'expired':
+    case 'account_expired':
+    case 'unpayable':
+      return false
+  }
 }
 
 function body(screen: Screen, view: View): Html {

@@ -6,7 +6,8 @@ import { offerOf } from '../../providers/capabilities.ts'
 import type { ChannelInput } from '../../providers/provider.ts'
 import { changePayment } from '../change-payment.ts'
 import type { PaymentDeps } from '../deps.ts'
-import { type Attempt, MAX_ATTEMPTS_BY_REFERENCE, type StoredInput } from '../state/attempt.ts'
+import { type Attempt, MAX_ATTEMPTS_BY_REFERENCE } from '../state/attempt.ts'
+import { isSameInput } from '../state/channel-input.ts'
 import type { Payment } from '../state/payment.ts'
 import { optionsForChannel, type PaymentOption } from '../state/payment-options.ts'
 import {
@@ -182,7 +183,7 @@ function isMeantBy(
  * A confirmation starts a charge, so the integration must be enabled with the keys that the attempt was started with.
  */
 function takesCardsAt({ provider, keysVersion, channels }: EnabledIntegration, waiting: AwaitingConfirmation): boolean {
-  return provider === waiting.provider && keysVersion === waiting.keysVersion && channels.includes('card')
+  return provider === waiting.provider && keysVersion === waiting.keysVersion && channels.includes(waiting.channel)
 }
 
 /** Whether this open attempt is what the submit asks for. With another number or bank it is not. */
@@ -208,10 +209,6 @@ function isWaitingFor(attempt: Attempt, { channel, card, input }: PageChoice, no
         isSameInput(attempt.input, input ?? null) && (card === undefined || (card === 'new' && !instructions.savedCard))
       )
   }
-}
-
-function isSameInput(one: StoredInput | null, other: ChannelInput | null): boolean {
-  return one?.phoneNumber === other?.phoneNumber && one?.network === other?.network && one?.bank === other?.bank
 }
 
 const SHOWN_BY_STATE: readonly ProblemCode[] = [

@@ -2,14 +2,19 @@ import { type Currency, decimalsOf } from '../../../src/kernel/money.ts'
 import { capabilities } from '../../../src/providers/flutterwave/capabilities.ts'
 import type { Said } from '../upstream.ts'
 
-/** What the documents ask for, and nothing else. */
-export function accept(body: string, needed: string[], allowed: string[]): Record<string, unknown> | string {
+/** What the documents ask for, and nothing else. `of`: the currency of a body that names none. */
+export function accept(
+  body: string,
+  needed: string[],
+  allowed: string[],
+  of?: Currency,
+): Record<string, unknown> | string {
   const fields = JSON.parse(body)
   const missing = needed.find((name) => fields[name] === undefined)
   if (missing) return `${missing} is required`
   const unheardOf = Object.keys(fields).find((name) => !needed.includes(name) && !allowed.includes(name))
   if (unheardOf) return `${unheardOf} is not allowed`
-  const { amount, tx_ref: reference, currency } = fields
+  const { amount, tx_ref: reference, currency = of } = fields
   if (currency !== undefined && !capabilities.currencies.includes(currency)) return 'currency is invalid'
   const places = decimalsOf((currency ?? 'NGN') as Currency)
   // Kobo, or a float, would be taken for naira.

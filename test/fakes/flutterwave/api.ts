@@ -51,10 +51,10 @@ export function speaks(books: Books, ownURL: () => string): (asked: Asked) => Sa
   }
 
   function refund(id: string, body: string): Said {
-    const fields = accept(body, ['amount'], ['comments', 'callbackurl'])
-    if (typeof fields === 'string') return refuse(400, fields)
     const of = books.tries.find((one) => String(one.id) === id && one.status === 'successful')
     if (!of) return refuse(404, NOT_FOUND)
+    const fields = accept(body, ['amount'], ['comments', 'callbackurl'], of.order.amount.currency)
+    if (typeof fields === 'string') return refuse(400, fields)
     const amount = minorOfDigits(fields.amount)
     if (amount > books.leftOf(of)) return refuse(400, 'Refund amount cannot be greater than the transaction amount')
     const comments = typeof fields.comments === 'string' ? fields.comments : null

@@ -10,8 +10,7 @@ const [lagos, durban] = [
   { amount: 1_025_381, currency: 'NGN', country: 'NG' },
   { amount: 18_900, currency: 'ZAR', country: 'ZA' },
 ]
-// biome-ignore lint/suspicious/noThenProperty: the suite's name for what follows the code
-const code = { right: RIGHT_CODE, then: 'prompt' } as const
+const code = { right: RIGHT_CODE, leadsTo: 'prompt' } as const
 const byPhone = { channel: 'mobile-money', refused: 'customer_cancelled' } as const
 const onScreen = { refused: 'customer_cancelled' } as const
 
