@@ -156,7 +156,7 @@ function savedCardFor(
   { card }: Pick<Start, 'card'>,
   cards: SealedCard[],
 ): Intent['saved'] {
-  if (channel !== 'card' || card === 'new') return undefined
+  if (!CHANNEL_FACTS[channel].savesCards || card === 'new') return undefined
   const found = cards.find(
     (each) =>
       each.provider === provider && each.keysVersion === keysVersion && (card === undefined || each.id === card),
