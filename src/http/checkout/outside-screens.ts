@@ -94,9 +94,9 @@ ${checkAndLeave(screen, view)}`
 }
 
 /**
- * The code, to press on a phone and to read elsewhere. A `#` ends the number of a `tel:` link, so it is encoded. A point
- * in such a link only separates digits, and phones leave it out: 100.00 would be dialled as 10000. So a code with a
- * point is no link.
+ * The code, to press on a phone and to read elsewhere. A `#` ends the number of a `tel:` link, so it is encoded. A
+ * point in such a link only separates digits, and phones leave it out: 100.00 would be dialled as 10000. So a code with
+ * a point is no link.
  */
 export function dialLink(code: string, { texts }: Pick<View, 'texts'>): Html {
   const shown = html`<bdi dir="ltr">${code}</bdi>`
