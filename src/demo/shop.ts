@@ -126,7 +126,7 @@ export function demoShop(deps: DemoDeps): DemoShop {
     visitor: string,
   ): Promise<{ payment: Payment; account: Account; received: number; missing: number }> {
     const payment = await orderOf(reference, visitor)
-    const attempt = payment.attempts.find(({ channel }) => channel === 'virtual-bank-account')
+    const attempt = payment.attempts.find(({ instructions }) => instructions && 'accountNumber' in instructions)
     if (!attempt?.instructions) throw new Refused(404, 'This order is not paid by transfer.')
     const account = attempt.instructions as Account
     return {

@@ -11,6 +11,7 @@ import type { PaymentBatch } from '../payments/start/create-payment.ts'
 import type { DeliveryDependencies } from '../webhooks/delivery-loop.ts'
 import { cardRoutes } from './api/cards.ts'
 import { caseRoutes } from './api/cases.ts'
+import { channelRoutes } from './api/channels.ts'
 import { checkoutRoutes } from './api/checkouts.ts'
 import { disputeRoutes } from './api/disputes.ts'
 import { eventRoutes } from './api/events.ts'
@@ -20,7 +21,7 @@ import { initializeRoutes } from './api/initialize.ts'
 import { integrationRoutes } from './api/integrations.ts'
 import { linkRoutes } from './api/links.ts'
 import { noticeRoutes } from './api/notices.ts'
-import { paymentListRoutes, paymentRoutes } from './api/payments.ts'
+import { inputRoutes, paymentListRoutes, paymentRoutes } from './api/payments.ts'
 import { refundRoutes } from './api/refunds.ts'
 import { declareScopes } from './api/scopes.ts'
 import { webhookEndpointRoutes } from './api/webhook-endpoints.ts'
@@ -146,12 +147,14 @@ async function registerCallerRoutes(
       initializeRoutes(api, { ...deps, links })
       paymentRoutes(api, { ...deps, links })
       paymentListRoutes(api, { ...deps, links })
+      inputRoutes(api, { ...deps, links })
       refundRoutes(api, { ...deps, links })
       caseRoutes(api, { ...deps, links })
       disputeRoutes(api, deps)
       cardRoutes(api, deps)
       integrationRoutes(api, { ...deps, links })
       feeRoutes(api, deps)
+      channelRoutes(api, deps)
       webhookEndpointRoutes(api, deps)
       eventRoutes(api, deps)
       exportRoutes(api, { ...deps, exportSlots })

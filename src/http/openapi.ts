@@ -14,11 +14,12 @@ import {
   RefundRetry,
 } from './contract/attempt.ts'
 import { Case, CaseClosing } from './contract/case.ts'
+import { OfferedChannel } from './contract/channels.ts'
 import { Checkout, CheckoutRequest } from './contract/checkout.ts'
 import { Dispute } from './contract/dispute.ts'
 import { Integration, IntegrationRequest } from './contract/integration.ts'
 import { Link, LinkChanges, LinkRequest } from './contract/link.ts'
-import { Payment, WidgetToken } from './contract/payment.ts'
+import { InputRequest, Payment, WidgetToken } from './contract/payment.ts'
 import { ProblemAnswer, problemExamples, problemResponse } from './contract/problem.ts'
 import { Endpoint, EndpointChanges, EndpointRequest, RedeliverRequest } from './contract/webhook.ts'
 import { webhookEvents } from './contract/webhook-events.ts'
@@ -41,6 +42,7 @@ const SCHEMAS = [
   Initialized,
   Attempt,
   Payment,
+  InputRequest,
   WidgetToken,
   RefundAccount,
   RefundRequest,
@@ -51,6 +53,7 @@ const SCHEMAS = [
   Dispute,
   Card,
   QuoteRequest,
+  OfferedChannel,
   IntegrationRequest,
   Integration,
   EndpointRequest,

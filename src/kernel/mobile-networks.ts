@@ -41,3 +41,8 @@ export function guessNetwork(country: string, nationalNumber: string): MobileNet
   const found = Object.entries(NUMBERS[country] ?? {}).find(([, begins]) => begins.test(nationalNumber))
   return found?.[0] as MobileNetwork | undefined
 }
+
+/** How the numbers of each network begin, as text: for a guess in the browser. */
+export function numbersOf(country: string): Record<string, string> {
+  return Object.fromEntries(Object.entries(NUMBERS[country] ?? {}).map(([network, begins]) => [network, begins.source]))
+}

@@ -13,7 +13,7 @@ export interface Brand {
 export const CORNERS = ['square', 'rounded', 'pill'] as const
 export type Corners = (typeof CORNERS)[number]
 
-export const LANGUAGES = ['en', 'fr', 'ar'] as const
+export const LANGUAGES = ['en', 'fr', 'ar', 'sw'] as const
 export type Language = (typeof LANGUAGES)[number]
 
 /**

@@ -1,3 +1,4 @@
+import { maskPhoneNumber } from '../kernel/phone-number.ts'
 import type { Links } from './links.ts'
 import { type Attempt, isRetryable } from './state/attempt.ts'
 import { type Case, needsReviewOf } from './state/case.ts'
@@ -59,6 +60,7 @@ export function attemptView(attempt: Attempt, cases: Case[]) {
     },
     needsReview: needsReviewOf(cases, id),
     providerReference,
+    paidFrom: paidFrom(attempt),
     instructions: instructionsView(attempt),
     createdAt: attempt.createdAt.toISOString(),
     resolvedAt: attempt.resolvedAt?.toISOString() ?? null,
@@ -70,4 +72,11 @@ function instructionsView({ instructions, instructionsExpireAt }: Attempt) {
   // The saved card is internal to the checkout page, and `paidOnce` to the check schedule.
   const { kind, savedCard, paidOnce, ...details } = { savedCard: undefined, paidOnce: undefined, ...instructions }
   return { ...details, expiresAt: instructionsExpireAt?.toISOString() ?? null }
+}
+
+/** What the customer gave for the channel, as it may be shown. */
+function paidFrom({ input }: Attempt) {
+  if (!input) return null
+  const { phoneNumber, network = null, bank = null } = input
+  return { phoneNumber: phoneNumber ? maskPhoneNumber(phoneNumber) : null, network, bank }
 }

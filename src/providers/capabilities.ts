@@ -53,6 +53,8 @@ export interface Offer {
    * are not served.
    */
   networks?: Record<string, readonly MobileNetwork[]>
+  /** Of them: those that want a code which the customer has made beforehand, by dialling. */
+  codeBeforehand?: readonly MobileNetwork[]
   /** The banks that the customer chooses from. */
   banks?: readonly { code: string; name: string }[]
   /** How long the customer has. Absent: until the payment ends. */

@@ -230,6 +230,8 @@ export interface DialStart extends StartedOrder {
   kind: 'dial'
   code: string
   bankName: string | null
+  /** The provider's own words for the customer, if any. */
+  message?: string
 }
 
 export interface QrStart extends StartedOrder {

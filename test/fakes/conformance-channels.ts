@@ -36,7 +36,7 @@ export function channelsConformance(
       const { start, handle } = await started(rig, sample)
       assert.ok(start.providerReference && start.expiresAt > new Date())
       assertSensible(start)
-      assert.match(payableWith(start), start.kind === 'dial' ? /^[*#][\d*#]+#$/ : /^\S.*$/s)
+      assert.match(payableWith(start), start.kind === 'dial' ? /^[*#][\d*#.]+#$/ : /^\S.*$/s)
       assertOpen(await rig.connection.check(handle))
     })
 
@@ -52,8 +52,11 @@ export function channelsConformance(
       )
       assert.deepEqual(await rig.connection.check(handle), outcome)
       const transactionIds = outcome.receipts.map(({ transactionId }) => transactionId)
-      const wanted = { reference: newReference(), order: handle, transactionIds, amount: order.amount, reason: null }
-      const refund = await rig.connection.refund(wanted)
+      const needsAccount = provider.capabilities.refundNeedsAccount?.includes(channel)
+      const refund = await rig.connection.refund({
+        ...{ reference: newReference(), order: handle, transactionIds, amount: order.amount, reason: null },
+        ...(needsAccount && { account: { accountNumber: '0690000031', bankCode: '058' } }),
+      })
       assert.ok(refund.kind === 'refunded' || refund.kind === 'pending', refund.kind)
     })
 

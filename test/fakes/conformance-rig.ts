@@ -32,8 +32,8 @@ export interface Rig {
     letStepRunOut?(reference: string): Promise<void>
     /**
      * The three that follow are for the channels in `Features.channels`, and each needs them. The customer approves on
-     * the phone, dials the code, scans the QR code, pays at their bank, or pays to the number: the whole amount. It also
-     * works after `expire`: that is a late approval. A fake enters the money in `ledger().taken`, and queues a notice.
+     * the phone, dials the code, scans the QR code, pays at their bank, or pays to the number: the whole amount. After
+     * `expire`, too: that is a late approval. A fake enters the money in `ledger().taken`, and queues a notice.
      */
     approve?(reference: string): Promise<void>
     /** The customer says no, on the phone or on the bank's page. */

@@ -52,7 +52,7 @@ export interface Shown {
   url: string
 }
 
-export type EveryState = Record<State, Shown>
+export type EveryState = Record<Exclude<State, 'prompt' | 'code' | 'pay_to' | 'dial' | 'qr' | 'waiting'>, Shown>
 
 /** A payment for every state of the page, reached by customer actions and time where possible. */
 export async function everyState(service: PayingService, shop: Shop, changes: object = {}): Promise<EveryState> {

@@ -226,6 +226,7 @@ export class Scene {
         webhook: null,
         metadata: {},
         expiresInSeconds: 86_400,
+        input: {},
       },
       { startedId: null, startedBy: undefined },
     )

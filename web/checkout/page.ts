@@ -5,6 +5,7 @@
  * they may import each other: a panel that is shown loads the next one.
  */
 import { submit } from './forms.ts'
+import { guessNetwork } from './guess-network.ts'
 import { follow, refresh, stream } from './live-updates.ts'
 import { load } from './load-panel.ts'
 import { markOffline } from './network.ts'
@@ -20,6 +21,8 @@ document.addEventListener('submit', (event) => {
   event.preventDefault()
   void submit(event.target as HTMLFormElement)
 })
+
+document.addEventListener('input', guessNetwork)
 
 document.addEventListener('click', (event) => {
   const target = event.target as Element

@@ -35,7 +35,8 @@ export function swap(fresh: HTMLElement): void {
   if (isSame && chosen) choose(chosen)
   activate()
   if (isSame) {
-    stops()[focused]?.focus()
+    const next = wrongField() ?? stops()[focused]
+    next?.focus()
     return
   }
   announce()
@@ -45,13 +46,17 @@ export function swap(fresh: HTMLElement): void {
 }
 
 export function announce(): void {
-  document.getElementById('heading')?.focus()
+  const target = wrongField() ?? document.getElementById('heading')
+  target?.focus()
   speak(panel.dataset.speak)
 }
 
+/** The first field with a mistake. */
+const wrongField = () => inPanel('[aria-invalid],[data-wrong]')
+
 /** Focusable elements. The same state has the same ones in the same order. */
 function stops(): HTMLElement[] {
-  return [...panel.querySelectorAll<HTMLElement>('a, button, input:not([type=hidden]), summary, [tabindex]')]
+  return [...panel.querySelectorAll<HTMLElement>('a, button, input:not([type=hidden]), select, summary, [tabindex]')]
 }
 
 /** Shows a state from a template element while the response is pending. */
@@ -60,7 +65,7 @@ export function swapFor(state: 'processing' | 'confirming'): void {
   if (!template) return
   const fresh = document.createElement('main')
   fresh.id = 'panel'
-  Object.assign(fresh.dataset, { state, version: '-1', status: 'pending' })
+  Object.assign(fresh.dataset, { state, version: '-1', status: 'pending', atStake: '' })
   fresh.append(template.content.cloneNode(true))
   fresh.dataset.speak = template.dataset.speak ?? ''
   swap(fresh)

@@ -6,11 +6,9 @@ export function postToShop(type: 'ready' | 'status' | 'close'): void {
   if (embedded) parent.postMessage({ pay: 1, type, status: panel.dataset.status }, embedded)
 }
 
-const MAY_STILL_GO_THROUGH = ['processing', 'provider', 'checking', 'partial', 'confirming']
-
 export function askClose(): void {
   const dialog = document.getElementById('closing') as HTMLDialogElement | null
-  const isAtStake = MAY_STILL_GO_THROUGH.includes(panel.dataset.state ?? '')
+  const isAtStake = 'atStake' in panel.dataset
   if (dialog && isAtStake && !dialog.open) dialog.showModal()
   postToShop(isAtStake ? 'status' : 'close')
 }

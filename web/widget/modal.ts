@@ -24,6 +24,13 @@ const WORDS: Record<string, [title: string, loading: string, fullPage: string, f
     'Fermer',
   ],
   ar: ['الدفع', 'جارٍ تحميل الدفع الآمن…', 'افتح صفحة الدفع', 'لا يمكن عرض هذه الدفعة هنا.', 'إغلاق'],
+  sw: [
+    'Malipo',
+    'Inapakia malipo salama…',
+    'Fungua ukurasa wa malipo',
+    'Malipo haya hayawezi kuonyeshwa hapa.',
+    'Funga',
+  ],
 }
 
 export function modalFor(

@@ -175,7 +175,10 @@ export interface Link {
 }
 
 export interface InitializeRequest {
-  /** Name of a provider for its card channel, or the name followed by `-virtual-bank-account`. */
+  /**
+   * Name of a provider for its card channel, or the name followed by the channel: `-virtual-bank-account`,
+   * `-mobile-money`, `-ussd`, `-bank`, `-qr`.
+   */
   provider: string
   /** Amount to charge, in the lowest denomination of the currency (kobo for NGN). */
   amount: number
@@ -218,18 +221,36 @@ export interface InitializeRequest {
   expiresIn?: number | null
   /** The customer agreed to save the card. Only for providers whose own page does not ask. */
   saveCard?: boolean | null
+  /** mobile-money: the number that pays, as people write it. Absent: `user.phoneNumber`. */
+  phoneNumber?: string | null
+  /**
+   * mobile-money: the network of the number. Absent: guessed from the number. See `GET /payments/v1/channels`.
+   */
+  network?: string | null
+  /**
+   * ussd and bank: the code of the customer’s bank, where the provider asks for it. See `GET
+   * /payments/v1/channels`.
+   */
+  bank?: string | null
+  /** mobile-money: a code that the customer made beforehand, where the network wants one. */
+  preAuthorisationCode?: string | null
 }
 
 export interface Initialized {
   provider: string
-  channel: 'card' | 'virtual-bank-account'
+  channel: 'card' | 'virtual-bank-account' | 'mobile-money' | 'ussd' | 'bank' | 'qr'
   /** Reference of the attempt. The widget accepts it. */
   reference: string
   amount: number
   /**
-   * card: `message`, `link`, `reference`, `publicKey` (null while a saved card waits for a PIN or code).
-   * virtual-bank-account: `message`, `accountName`, `accountNumber`, `bankName`, `expiresAt`,
-   * `amountToTransfer`.
+   * By channel. card: `message`, `link`, `reference`, `publicKey` (null while a saved card waits for a PIN or
+   * code). virtual-bank-account: `message`, `accountName`, `accountNumber`, `bankName`, `expiresAt`,
+   * `amountToTransfer`. mobile-money: `message`, `phoneNumber` (masked), `network`, `expiresAt`; `link` where
+   * the network wants a page; `input` where it wants a code (`kind`: `otp` or `voucher`); `payTo` (`number`,
+   * `account`) where the customer pays from the network’s menu. ussd: `message`, `code` to dial, `bankName`,
+   * `expiresAt`. bank: `message`, `link`, `reference`, `publicKey`, `expiresAt`. qr: `message`, `qr` (the text
+   * to encode), `expiresAt`. ussd and qr have `link`, `reference` and `publicKey` where the provider has a page
+   * for them.
    */
   data: Record<string, unknown>
 }
@@ -241,7 +262,7 @@ export interface Attempt {
   reference: string
   number: number
   provider: string
-  channel: 'card' | 'virtual-bank-account'
+  channel: 'card' | 'virtual-bank-account' | 'mobile-money' | 'ussd' | 'bank' | 'qr'
   /**
    * `pending`: the customer has a link or an account number and has not paid yet. `processing`: the provider is
    * working on it or did not answer, so the outcome is not known yet. `successful`: it paid the payment.
@@ -257,7 +278,7 @@ export interface Attempt {
   /** The amount that has arrived through this attempt so far. */
   amountReceived: number
   failure: {
-    code?: 'insufficient_funds' | 'card_declined' | 'card_expired' | 'card_not_supported' | 'incorrect_pin' | 'incorrect_otp' | 'authentication_failed' | 'limit_exceeded' | 'suspected_fraud' | 'invalid_token' | 'reversed' | 'amount_mismatch' | 'transfer_expired' | 'customer_cancelled' | 'provider_unavailable' | 'provider_error' | 'other'
+    code?: 'insufficient_funds' | 'card_declined' | 'card_expired' | 'card_not_supported' | 'incorrect_pin' | 'incorrect_otp' | 'authentication_failed' | 'limit_exceeded' | 'suspected_fraud' | 'invalid_token' | 'reversed' | 'amount_mismatch' | 'transfer_expired' | 'prompt_expired' | 'subscriber_unknown' | 'customer_cancelled' | 'provider_unavailable' | 'provider_error' | 'other'
     /** For you, in English. The payment page shows its own text for `code`, in the customer’s language. */
     message?: string
     retryable?: boolean
@@ -266,7 +287,15 @@ export interface Attempt {
   /** Why a person must check this attempt. */
   needsReview: string | null
   providerReference: string
-  /** How the customer pays: a link, or an account to transfer to. */
+  /** What the customer gave for the channel. */
+  paidFrom: {
+    /** Masked. */
+    phoneNumber?: string | null
+    network?: string | null
+    /** The provider’s code of the bank. */
+    bank?: string | null
+  } | null
+  /** How the customer pays: a link, an account to transfer to, a prompt on the phone, or a code. */
   instructions: Record<string, unknown> | null
   createdAt: string
   resolvedAt: string | null
@@ -310,6 +339,14 @@ export interface Payment {
   createdAt: string
   expiresAt: string
   completedAt: string | null
+}
+
+/** As `input.kind` says. */
+export interface InputRequest {
+  /** The code that was sent to the phone. */
+  otp?: string | null
+  /** The code that the customer made by dialling. */
+  voucher?: string | null
 }
 
 export interface WidgetToken {
@@ -460,6 +497,39 @@ export interface QuoteRequest {
   customerBearsCharge?: boolean | null
 }
 
+export interface OfferedChannel {
+  /** The `provider` to send to `POST /payments/v1/payments/initialize`. */
+  provider: string
+  channel: 'card' | 'virtual-bank-account' | 'mobile-money' | 'ussd' | 'bank' | 'qr'
+  /** For people, in English. */
+  title: string
+  country: string
+  currency: string
+  /** What the customer can be charged at once. `null`: the provider names no limits. */
+  limits: {
+    min?: number
+    max?: number
+  } | null
+  /** What to send to initialize, besides what every payment needs: `phoneNumber`, `network`, `bank`. */
+  fields: string[]
+  networks: {
+    /** The `network` to send. */
+    code: string
+    name: string
+    /** Whether it needs a phone number. `false`: the customer pays from the menu of the network. */
+    phoneNumber: boolean
+  }[]
+  /** The prefix of phone numbers of the country. */
+  phonePrefix: string | null
+  /** The `bank` to send is the code. */
+  banks: {
+    code: string
+    name: string
+  }[]
+  /** How long the customer has. `null`: until the payment ends. */
+  lifetimeSeconds: number | null
+}
+
 export interface IntegrationRequest {
   /**
    * Keys and ids from the provider’s dashboard. Secrets are stored encrypted and never shown again. Settings
@@ -498,7 +568,7 @@ export interface Integration {
   secretsSet: string[]
   /** `null` when the provider is part of this service. */
   baseURL: string | null
-  channels: ('card' | 'virtual-bank-account')[]
+  channels: ('card' | 'virtual-bank-account' | 'mobile-money' | 'ussd' | 'bank' | 'qr')[]
   countries: string[]
   currencies: string[]
   /** The integration with the lowest number is used first. */
@@ -549,7 +619,7 @@ export interface Problem {
   status: number
   detail: string
   instance: string
-  code: 'malformed_json' | 'invalid_request' | 'unknown_field' | 'invalid_credentials' | 'credential_expired' | 'address_not_allowed' | 'insufficient_scope' | 'merchant_suspended' | 'not_found' | 'method_not_allowed' | 'conflict' | 'duplicate_reference' | 'duplicate_refund' | 'reference_conflict' | 'attempt_in_progress' | 'too_many_attempts' | 'refund_needs_no_account' | 'too_many_refunds' | 'too_many_endpoints' | 'too_many_links' | 'idempotency_in_progress' | 'payment_not_completed' | 'payment_already_completed' | 'payment_cancelled' | 'payment_expired' | 'body_too_large' | 'headers_too_large' | 'unsupported_media_type' | 'no_integration_available' | 'unknown_provider' | 'provider_not_configured' | 'currency_not_supported' | 'amount_out_of_range' | 'refund_account_required' | 'refund_exceeds_payment' | 'provider_error' | 'provider_timeout' | 'idempotency_key_reused' | 'rate_limited' | 'request_timeout' | 'internal_error' | 'unavailable'
+  code: 'malformed_json' | 'invalid_request' | 'unknown_field' | 'unknown_network' | 'invalid_credentials' | 'credential_expired' | 'address_not_allowed' | 'insufficient_scope' | 'merchant_suspended' | 'not_found' | 'method_not_allowed' | 'conflict' | 'duplicate_reference' | 'duplicate_refund' | 'reference_conflict' | 'attempt_in_progress' | 'too_many_attempts' | 'refund_needs_no_account' | 'too_many_refunds' | 'too_many_endpoints' | 'too_many_links' | 'idempotency_in_progress' | 'input_not_expected' | 'input_refused' | 'payment_not_completed' | 'payment_already_completed' | 'payment_cancelled' | 'payment_expired' | 'body_too_large' | 'headers_too_large' | 'unsupported_media_type' | 'no_integration_available' | 'unknown_provider' | 'provider_not_configured' | 'currency_not_supported' | 'amount_out_of_range' | 'refund_account_required' | 'refund_exceeds_payment' | 'provider_error' | 'provider_timeout' | 'idempotency_key_reused' | 'rate_limited' | 'request_timeout' | 'internal_error' | 'unavailable'
   errors?: {
     /** JSON pointer to the field. */
     pointer: string
@@ -658,6 +728,12 @@ export interface Operations {
   createWidgetToken: {
     answer: {
       data: WidgetToken
+    }
+  }
+  submitInput: {
+    body: InputRequest
+    answer: {
+      data: Payment
     }
   }
   refundPayment: {
@@ -771,7 +847,7 @@ export interface Operations {
     answer: {
       data: {
         provider: string
-        channels: ('card' | 'virtual-bank-account')[]
+        channels: ('card' | 'virtual-bank-account' | 'mobile-money' | 'ussd' | 'bank' | 'qr')[]
         countries: string[]
         currencies: string[]
         /** The integration with the lowest number is used first. */
@@ -816,13 +892,25 @@ export interface Operations {
     answer: {
       data: {
         provider: string
-        channel: 'card' | 'virtual-bank-account'
+        channel: 'card' | 'virtual-bank-account' | 'mobile-money' | 'ussd' | 'bank' | 'qr'
         fee: number
         /** The amount that the customer pays. */
         amountCharged: number
         /** The amount that the merchant gets. */
         amountSettled: number
       }[]
+      nextCursor: null
+    }
+  }
+  listChannels: {
+    query: {
+      /** Of the payment, like GH. */
+      country: string
+      /** Absent: all that your integrations take there. */
+      currency?: string
+    }
+    answer: {
+      data: OfferedChannel[]
       nextCursor: null
     }
   }
@@ -955,7 +1043,7 @@ export interface Operations {
       /** Of any attempt. */
       provider?: string
       /** Of any attempt. */
-      channel?: 'card' | 'virtual-bank-account'
+      channel?: 'card' | 'virtual-bank-account' | 'mobile-money' | 'ussd' | 'bank' | 'qr'
       currency?: string
       /** At least, in the lowest denomination. */
       amountFrom?: string

@@ -1,6 +1,4 @@
 import { parseCountry } from '../../kernel/country.ts'
-import { html } from '../../kernel/html.ts'
-import { formatMoney } from '../../kernel/money.ts'
 import type { PaymentDeps } from '../../payments/deps.ts'
 import type { CreateDeps } from '../../payments/start/create-payment.ts'
 import { withIdempotencyKey } from '../../payments/start/idempotent-call.ts'
@@ -13,6 +11,7 @@ import type { App } from '../server/framework.ts'
 import { IdempotencyHeaders, readIdempotencyKey } from '../server/idempotency.ts'
 import { type AllowPrivate, knownFields, readBody } from '../server/read-body.ts'
 import { commonRequestOf, DEFAULT_EXPIRY_SECONDS } from './checkouts.ts'
+import { howToPay } from './how-to-pay.ts'
 
 const KNOWN = knownFields(InitializeRequest)
 
@@ -25,7 +24,7 @@ export function initializeRoutes(app: App, deps: PaymentDeps & CreateDeps & { al
         operationId: 'initializePayment',
         summary: 'Initialize a payment',
         description:
-          'Starts a payment with a provider of your choice. The reference of a pending payment adds an attempt to it. The same provider again, while the link or account number of its attempt is open, returns the same attempt. Another amount, currency or user than the payment’s is `409 reference_conflict`.',
+          'Starts a payment with a provider of your choice. The reference of a pending payment adds an attempt to it. The same provider and input again, while the link, account number or phone prompt of its attempt is open, returns the same attempt. Another phone number, network or bank starts another attempt: the first one can still be paid, and what is paid twice is surplus. Another amount, currency or user than the payment’s is `409 reference_conflict`.',
         tags: ['Payments'],
         headers: IdempotencyHeaders,
         body: ref(InitializeRequest),
@@ -33,6 +32,7 @@ export function initializeRoutes(app: App, deps: PaymentDeps & CreateDeps & { al
           200: InitializeAnswer,
           ...problems(
             ...BODY_PROBLEMS,
+            'unknown_network',
             'reference_conflict',
             'attempt_in_progress',
             'too_many_attempts',
@@ -76,39 +76,16 @@ function wantedOf(body: InitializeRequest, reference: string | undefined): Wante
     country: body.country ? parseCountry(body.country) : undefined,
     expiresInSeconds: body.expiresIn ?? DEFAULT_EXPIRY_SECONDS,
     saveCard: body.saveCard ?? false,
+    input: {
+      phoneNumber: body.phoneNumber ?? undefined,
+      network: body.network ?? undefined,
+      bank: body.bank ?? undefined,
+      preAuthorisationCode: body.preAuthorisationCode ?? undefined,
+    },
   }
 }
 
 function answerOf({ provider, amount }: InitializeRequest, { attempt }: StartedAttempt): Initialized {
   const { channel, reference } = attempt
-  return { provider, channel, reference, amount, data: instructionsOf(attempt) }
-}
-
-/** Instructions with a message for the customer. The message is HTML with all values escaped. */
-function instructionsOf(attempt: StartedAttempt['attempt']): Initialized['data'] {
-  const { instructions, currency, amountCharged, providerReference } = attempt
-  const expiresAt = attempt.instructionsExpireAt?.toISOString() ?? null
-  const price = formatMoney({ amount: amountCharged, currency })
-  switch (instructions?.kind) {
-    case 'link':
-    case 'confirm':
-    case 'step': {
-      // An open PIN or code step of a saved card has a link and no public key.
-      const { link, publicKey } = { publicKey: null, ...instructions }
-      const message = html`Follow <a href="${link}">this link</a> to complete your payment of ${price}.`
-      return { message: message.text, link, reference: providerReference, publicKey }
-    }
-    case 'account': {
-      const { accountName, accountNumber, bankName, amountToTransfer } = instructions
-      const message = html`Transfer <strong>${formatMoney({ amount: amountToTransfer, currency })}</strong> to account <strong>${accountNumber}</strong> (${accountName}) at ${bankName}.`
-      return { message: message.text, accountName, accountNumber, bankName, expiresAt, amountToTransfer }
-    }
-    case 'prompt':
-    case 'pay to':
-    case 'code wanted':
-    case 'dial':
-    case 'qr':
-    case undefined:
-      throw new Error(`attempt ${attempt.id} was started without instructions`)
-  }
+  return { provider, channel, reference, amount, data: howToPay(attempt) }
 }

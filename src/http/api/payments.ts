@@ -1,10 +1,12 @@
 import type { Database } from '../../database/database.ts'
 import type { PaymentId } from '../../kernel/ids.ts'
-import { Problem } from '../../kernel/problem.ts'
+import { Problem, refuse } from '../../kernel/problem.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { PaymentDeps } from '../../payments/deps.ts'
 import { type PaymentView, viewOf } from '../../payments/payment-view.ts'
 import { cancelPayment } from '../../payments/settle/cancel-payment.ts'
+import { withIdempotencyKey } from '../../payments/start/idempotent-call.ts'
+import { submitCode } from '../../payments/start/submit-code.ts'
 import type { Payment } from '../../payments/state/payment.ts'
 import type { PaymentState } from '../../payments/state/payment-state.ts'
 import { searchPayments } from '../../payments/store/payment-search.ts'
@@ -17,8 +19,11 @@ import { Timeline } from '../contract/attempt.ts'
 import { makeCursor, readCursor } from '../contract/cursor.ts'
 import { criteriaOf } from '../contract/export.ts'
 import * as contract from '../contract/payment.ts'
-import { problems } from '../contract/problem.ts'
+import { BODY_PROBLEMS, problems } from '../contract/problem.ts'
+import { ref } from '../contract/schema.ts'
 import type { App } from '../server/framework.ts'
+import { IdempotencyHeaders, readIdempotencyKey } from '../server/idempotency.ts'
+import { knownFields, readBody } from '../server/read-body.ts'
 
 const DEFAULT_PAGE_SIZE = 20
 
@@ -93,6 +98,59 @@ export function paymentRoutes(app: App, deps: PaymentDeps): void {
       const { payment } = await ownPayment(database, request.caller, request.params.reference)
       const entries = await timelineOf(database, payment.id)
       return { data: entries.map((entry) => ({ ...entry, at: entry.at.toISOString() })), nextCursor: null }
+    },
+  )
+}
+
+const KNOWN = knownFields(contract.InputRequest)
+
+/** The code that a provider asks for, from a page of the shop. */
+export function inputRoutes(app: App, deps: PaymentDeps): void {
+  const { database, links } = deps
+  app.post(
+    '/payments/:reference/input',
+    {
+      attachValidation: true,
+      schema: {
+        operationId: 'submitInput',
+        summary: 'Give a code',
+        description:
+          'Gives the provider the code that it asks for: see `input` in the answer of initialize. A wrong code is `input_refused`, and can be repeated as often as the provider allows. The answer is the payment: its last attempt says what comes next. An attempt in `processing` has no answer of the provider yet: do not give the code again, the outcome is found.',
+        tags: ['Payments'],
+        params: contract.PaymentName,
+        headers: IdempotencyHeaders,
+        body: ref(contract.InputRequest),
+        response: {
+          200: contract.PaymentAnswer,
+          ...problems(
+            ...BODY_PROBLEMS,
+            'not_found',
+            'input_not_expected',
+            'input_refused',
+            'attempt_in_progress',
+            'payment_already_completed',
+            'payment_cancelled',
+            'payment_expired',
+            'idempotency_in_progress',
+            'idempotency_key_reused',
+            'provider_error',
+          ),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { otp, voucher } = readBody<contract.InputRequest>(request, KNOWN)
+      const code = (otp ?? voucher)?.trim()
+      if (!code) refuse([{ pointer: '/otp', code: 'required', message: 'Send the code as `otp` or as `voucher`.' }])
+      const { payment } = await ownPayment(database, request.caller, request.params.reference)
+      const call = { endpoint: 'input', reference: payment.reference, idempotency: readIdempotencyKey(request) }
+      const { answer, replayed } = await withIdempotencyKey(deps, request.caller, call, async () => {
+        const state = await submitCode(deps, payment, code)
+        const refunds = await refundsOfAll(database, [state])
+        return viewOf(state, refunds.get(payment.id) ?? [], links)
+      })
+      if (replayed) reply.header('idempotent-replayed', 'true')
+      return { data: answer }
     },
   )
 }

@@ -6,7 +6,7 @@ export const CHANNEL_ICONS: Record<Channel, Html> = {
     '<svg viewBox="0 0 24 24" aria-hidden="true"><rect x="2.5" y="5" width="19" height="14" rx="2.5"/><path d="M2.5 10h19"/></svg>',
   ),
   'virtual-bank-account': new Html(
-    '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M3 9.5 12 4l9 5.5M5 10v8m4.7-8v8m4.6-8v8M19 10v8M3 20h18"/></svg>',
+    '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M4 8h16l-4-4m4 12H4l4 4"/></svg>',
   ),
   'mobile-money': new Html(
     '<svg viewBox="0 0 24 24" aria-hidden="true"><rect x="7" y="2.5" width="10" height="19" rx="2"/><path d="M11 18.5h2"/></svg>',

@@ -4,8 +4,9 @@ import type { Language } from '../../merchants/brand.ts'
 import type { Branding } from '../../merchants/branding.ts'
 import { amountLimits, type LinkStatus, type PaymentLink } from '../../payments/state/payment-link.ts'
 import type { Documents, Page } from './document.ts'
+import { textField } from './field.ts'
 import type { FieldMistake, FieldName, LinkValues } from './link-form.ts'
-import { all, attributes, flag } from './markup.ts'
+import { all } from './markup.ts'
 import { inSentence, logo, plainFrame, shortened, withoutControls } from './payment-page.ts'
 import { TEXTS, type Texts } from './texts/texts.ts'
 import { themeStyle } from './theme.ts'
@@ -85,16 +86,16 @@ ${inside}
   return documents.render(frame, body, false)
 }
 
-interface Field {
+interface LinkField {
   name: FieldName
   label: string
   hint?: string | undefined
   attributes: Record<string, string | undefined>
 }
 
-function fieldsOf(link: PaymentLink, texts: Texts, language: Language): Field[] {
+function fieldsOf(link: PaymentLink, texts: Texts, language: Language): LinkField[] {
   const { amount, currency, collectName, collectPhoneNumber, customField } = link
-  const fields: (Field | false)[] = [
+  const fields: (LinkField | false)[] = [
     amount === null && {
       name: 'amount',
       label: `${texts.amount} (${currency})`,
@@ -135,18 +136,11 @@ function limitsText(link: PaymentLink, language: Language): string | undefined {
   return maxAmount !== null && highest < MAX_AMOUNT ? texts.atMost(show(highest)) : undefined
 }
 
-/** With mistakes, the first wrong field gets the focus. */
-function input({ name, label, hint, ...field }: Field, { values, mistakes }: FormData, texts: Texts): Html {
+function input({ name, label, hint, attributes }: LinkField, { values, mistakes }: FormData, texts: Texts): Html {
   const mistake = mistakes.find((each) => each.field === name)
-  const described = [hint && `${name}-hint`, mistake && `${name}-error`].filter(Boolean).join(' ')
-  return html`<div class="field"><label for="${name}">${label}</label>
-<input id="${name}" name="${name}" value="${values[name]}" required${attributes({
-    ...field.attributes,
-    'aria-invalid': mistake && 'true',
-    'aria-describedby': described || undefined,
-  })}${flag('autofocus', mistake !== undefined && mistake === mistakes[0])}>
-${hint ? html`<p class="note" id="${name}-hint">${hint}</p>` : null}
-${mistake ? html`<p class="wrong" id="${name}-error">${mistakeText(mistake, texts)}</p>` : null}</div>`
+  const isFirstMistake = mistake !== undefined && mistake === mistakes[0]
+  const wrong = mistake && mistakeText(mistake, texts)
+  return textField({ id: name, name, label, hint, attributes, value: values[name], mistake: wrong, isFirstMistake })
 }
 
 function mistakeText({ why, limit }: FieldMistake, { link, locale }: Texts): string {

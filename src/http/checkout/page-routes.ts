@@ -10,7 +10,9 @@ import type { FindBranding } from '../../merchants/branding-cache.ts'
 import type { PaymentDeps } from '../../payments/deps.ts'
 import { cancelPayment } from '../../payments/settle/cancel-payment.ts'
 import { type PageChoice, payOnPage } from '../../payments/start/pay-on-page.ts'
+import { submitCode } from '../../payments/start/submit-code.ts'
 import type { Attempt } from '../../payments/state/attempt.ts'
+import type { Payment } from '../../payments/state/payment.ts'
 import type { PaymentState } from '../../payments/state/payment-state.ts'
 import { returnAddress } from '../../payments/state/return-address.ts'
 import { findPaymentStateById } from '../../payments/store/payment-states.ts'
@@ -22,6 +24,7 @@ import { toProblem } from '../server/problems.ts'
 import { customerChecks } from './customer-checks.ts'
 import type { Documents } from './document.ts'
 import { embedId, pageOf, returnEmbedId } from './embed.ts'
+import { type MethodMistake, methodValues, readMethodForm, type Typed } from './method-input.ts'
 import {
   errorPage,
   framedReturnPage,
@@ -105,17 +108,20 @@ export function pageRoutes(app: App, deps: CheckoutDeps): void {
         const channel = action === 'new-account' ? 'virtual-bank-account' : channelNamed(form.get('method'))
         if (!channel || !key) return {}
         if (await pages.isUsedUp(payment)) return {}
+        const { fields, typed } = await readFields(before, channel, form, bare)
+        if (typed) return { typed }
         const choice = {
           channel,
           merchantName: branding.name,
           key,
-          ...(channel === 'card' && cardFields(form, bare)),
+          ...fields,
           ...atMost(form),
           ...(action === 'new-account' && { newAccount: true }),
           byReference,
         }
         return { state: await payOnPage(deps, payment, choice) }
       }
+      if (action === 'code') return await giveCode(payment, form)
       if (action === 'cancel') {
         await cancelPayment(deps, payment.id)
         return { leave: true }
@@ -132,6 +138,45 @@ export function pageRoutes(app: App, deps: CheckoutDeps): void {
       if (action === 'cancel' && error.code === 'payment_cancelled') return { leave: true }
     }
     return {}
+  }
+
+  /** What the form of this method says, or the form again with its mistakes. */
+  async function readFields(
+    { payment }: PaymentState,
+    channel: Channel,
+    form: URLSearchParams,
+    bare: boolean,
+  ): Promise<{ fields: Pick<PageChoice, 'card' | 'saveCard' | 'input'>; typed?: Typed }> {
+    switch (channel) {
+      case 'card':
+        return { fields: cardFields(form, bare) }
+      case 'virtual-bank-account':
+      case 'qr':
+        return { fields: {} }
+      case 'mobile-money':
+      case 'ussd':
+      case 'bank': {
+        const method = (await pages.methods(payment)).find((each) => each.channel === channel)
+        if (!method) return { fields: {} }
+        const values = methodValues(form)
+        const { input, mistakes } = readMethodForm(method, values, payment.country, form.get('guess') ?? '')
+        return mistakes.length > 0 ? { fields: {}, typed: { channel, values, mistakes } } : { fields: { input } }
+      }
+    }
+  }
+
+  async function giveCode(payment: Payment, form: URLSearchParams): Promise<FormResult & { state?: PaymentState }> {
+    const values = methodValues(form)
+    const wrong = (why: MethodMistake['why']) => ({ typed: { values, mistakes: [{ field: 'code' as const, why }] } })
+    if (values.code === '') return wrong('missing')
+    try {
+      return { state: await submitCode(deps, payment, values.code) }
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error
+      if (error.code === 'input_refused') return wrong('code refused')
+      if (error.code === 'provider_error') return wrong('not sent')
+      throw error
+    }
   }
 
   async function askNow(attempts: Attempt[]): Promise<void> {
@@ -155,14 +200,15 @@ export function pageRoutes(app: App, deps: CheckoutDeps): void {
     request: PageRequest,
     reply: FastifyReply,
     shown: PageData,
-    { sent = false, leave = false }: FormResult,
-  ): FastifyReply {
-    const visit = visitOf(request, shown, { sent })
+    { sent = false, leave = false, typed }: FormResult,
+  ): FastifyReply | Promise<FastifyReply> {
+    const visit = visitOf(request, shown, { sent, typed })
     if (isPanelWanted(request)) {
       const back = leave && returnAddress(shown.state.payment)
       if (back) reply.header('x-go', back)
-      return sendPanel(reply, 200, paymentPanel(shown, visit))
+      return sendPanel(reply, typed ? 422 : 200, paymentPanel(shown, visit))
     }
+    if (typed) return sendPage(request, reply, 422, paymentPage(documents, shown, visit))
     // Chromium applies form-action to redirects after a form, the merchant's site included, so this redirects to the
     // page itself.
     const query = new URL(request.raw.url ?? '/', 'http://here').searchParams
@@ -223,6 +269,8 @@ interface FormResult {
   sent?: boolean
   /** The customer cancelled. */
   leave?: boolean
+  /** The form has mistakes, and nothing was done. */
+  typed?: Typed
 }
 
 export const SHORT_CODE = /^[1-9A-HJ-NP-Za-km-z]{15,16}$/
@@ -236,7 +284,11 @@ const PAGE_ERRORS: Partial<Record<string, PageError>> = {
 /** Statuses that an open page may have shown before a success: late money still completes a payment. */
 const FOLLOWING: ReadonlySet<string> = new Set(['pending', 'cancelled', 'expired'])
 
-function visitOf(request: PageRequest, { branding }: PageData, changes: { sent?: boolean } = {}): Visit {
+function visitOf(
+  request: PageRequest,
+  { branding }: PageData,
+  { sent, typed }: Pick<FormResult, 'sent' | 'typed'> = {},
+): Visit {
   const { query, headers } = request
   const text = (name: string) => (typeof query[name] === 'string' ? (query[name] as string) : undefined)
   const origin = text('embed') === '1' ? text('origin') : undefined
@@ -245,10 +297,11 @@ function visitOf(request: PageRequest, { branding }: PageData, changes: { sent?:
   return {
     path: `./${request.params.id}`, // relative: the service may run under a path prefix
     input: {
-      channel: posted ? undefined : channelNamed(text('method')),
-      sent: changes.sent ?? text('sent') === '1',
+      channel: posted ? typed?.channel : channelNamed(text('method')),
+      sent: sent ?? text('sent') === '1',
       following: FOLLOWING.has(String(headers['x-panel'])) || text('back') === '1',
     },
+    typed,
     language: parseLanguage((text('lang') ?? '').slice(0, 2).toLowerCase()), // fr-CA becomes fr
     acceptLanguage: headers['accept-language'],
     theme: theme === 'dark' || theme === 'light' ? theme : 'auto',

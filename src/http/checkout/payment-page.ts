@@ -5,10 +5,12 @@ import { type Branding, frameAncestors } from '../../merchants/branding.ts'
 import type { PaymentState } from '../../payments/state/payment-state.ts'
 import { returnAddress } from '../../payments/state/return-address.ts'
 import type { Documents, Frame, Page } from './document.ts'
+import type { Typed } from './method-input.ts'
+import { copyButton, type KnownInput, type View } from './parts.ts'
 import { type MethodChoices, type Screen, screenOf, type VisitorInput } from './screen.ts'
 import { languageFor, TEXTS, type Texts } from './texts/texts.ts'
 import { themeStyle } from './theme.ts'
-import { confirming, copyButton, panel, processing, spoken, type View } from './views.ts'
+import { confirming, isFramed, panel, processing, spoken } from './views.ts'
 
 /** The visitor's request: query parameters and headers. */
 export interface Visit {
@@ -17,6 +19,8 @@ export interface Visit {
   /** The root of the service, relative to the page: it may run under a path prefix. */
   root?: string
   input: VisitorInput
+  /** The form that was sent, if it has mistakes. */
+  typed?: Typed | undefined
   /** A supported language; undefined for any other text. */
   language: Language | undefined
   acceptLanguage: string | undefined
@@ -36,13 +40,15 @@ export interface PageData {
   token: string
   key: string
   mayFrame(provider: string): boolean
+  /** Filled into forms. */
+  known?: KnownInput
   now: Date
 }
 
 const NAME_LENGTH = 40
 
 function viewOf(
-  { state, branding, token, key, mayCancel, mayFrame, now }: PageData,
+  { state, branding, token, key, mayCancel, mayFrame, known = {}, now }: PageData,
   visit: Visit,
 ): View & { language: Frame['language'] } {
   const language = languageFor(visit.language, branding.brand.language, visit.acceptLanguage)
@@ -60,6 +66,8 @@ function viewOf(
     returnAfterSeconds: branding.brand.returnAfterSeconds,
     mayCancel,
     mayFrame,
+    known,
+    typed: visit.typed,
     now,
   }
 }
@@ -205,7 +213,7 @@ function closing({ texts }: View): Html {
  */
 function frameSource(screen: Screen, { mayFrame, payment }: View): string {
   const self = payment.mode === 'sandbox' && payment.status === 'pending' ? "'self'" : "'none'"
-  if (screen.state !== 'provider' || !mayFrame(screen.provider)) return self
+  if (screen.state !== 'provider' || !isFramed(screen, { mayFrame })) return self
   const origin = URL.parse(screen.link)?.origin
   return origin ? `'self' ${origin}` : self
 }

@@ -2,6 +2,7 @@ import { batch } from '../../database/batch.ts'
 import type { Integration } from '../../integrations/integration.ts'
 import type { IntegrationCache } from '../../integrations/integration-cache.ts'
 import { listEnabledIntegrations } from '../../integrations/integration-store.ts'
+import type { Channel } from '../../kernel/channel.ts'
 import type { PaymentId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import { pooledRandomBytes } from '../../kernel/random.ts'
@@ -11,15 +12,17 @@ import type { PaymentDeps } from '../../payments/deps.ts'
 import type { Attempt } from '../../payments/state/attempt.ts'
 import type { Payment } from '../../payments/state/payment.ts'
 import { linkStatus } from '../../payments/state/payment-link.ts'
-import { bestOptions, optionsForChannel } from '../../payments/state/payment-options.ts'
+import { bestOptions, optionsForChannel, type PaymentOption } from '../../payments/state/payment-options.ts'
 import { awaitsConfirmation, mayUseSavedCard, type PaymentState } from '../../payments/state/payment-state.ts'
 import { findLinkById } from '../../payments/store/payment-links.ts'
 import { findPaymentStateById } from '../../payments/store/payment-states.ts'
 import { findPaymentsForPage, type PaymentOnPage } from '../../payments/store/payments.ts'
 import { listCardsToPayWith } from '../../payments/store/saved-cards.ts'
+import { offerOf } from '../../providers/capabilities.ts'
 import type { PageAddress } from './embed.ts'
+import type { KnownInput } from './parts.ts'
 import type { PageData } from './payment-page.ts'
-import type { MethodChoices } from './screen.ts'
+import type { Method, MethodChoices } from './screen.ts'
 
 export interface FoundPage {
   address: PageAddress
@@ -34,6 +37,8 @@ export interface PageReader {
   read(address: PageAddress): Promise<FoundPage | undefined>
   /** What the page shows. `state`: if it is newer than the one that was read. */
   show(found: FoundPage, state?: PaymentState): Promise<PageData>
+  /** The methods that the page offers, with what they ask for. */
+  methods(payment: Payment): Promise<Method[]>
   /** Others have used up the payment link in the meantime: no new attempt is started. */
   isUsedUp(payment: Payment): Promise<boolean>
 }
@@ -71,8 +76,9 @@ export function pageReader(
     const { payment } = state
     const isOpen = payment.status === 'pending'
     return {
-      state: withoutSavedCards(state, bare),
+      state: forVisitor(state, bare),
       branding,
+      known: bare ? {} : knownOf(state),
       // A bare page shows no saved cards and no link.
       choices:
         isOpen && !(await isUsedUp(payment))
@@ -95,23 +101,50 @@ export function pageReader(
     return found !== undefined && linkStatus(found) === 'used_up'
   }
 
-  async function methodChoicesFor(
-    state: PaymentState,
-    { withCards, mayAsk }: { withCards: boolean; mayAsk: boolean },
-  ): Promise<MethodChoices> {
-    const { payment } = state
+  /** The best option of each channel, and the integrations that have them. */
+  async function optionsFor(payment: Payment): Promise<{ offers: PaymentOption[]; current: Integration[] }> {
     const integrations = await integrationCache.get(payment)
     const cached = bestOptions(payment, integrations, providers)
     // The cache may be older than an integration that was just set up, so an empty list is checked against the
     // database.
     const current = cached.length > 0 ? integrations : await listEnabledIntegrations(database, payment)
-    const offers = cached.length > 0 ? cached : bestOptions(payment, current, providers)
-    const byCard = offers.find(({ channel }) => channel === 'card')
+    return { current, offers: cached.length > 0 ? cached : bestOptions(payment, current, providers) }
+  }
+
+  async function methods(payment: Payment): Promise<Method[]> {
+    const { offers, current } = await optionsFor(payment)
+    const all = offers.map((offer) => methodOf(payment, current, offer))
+    if (!MOBILE_MONEY_FIRST.has(payment.country)) return all
+    const rank = (method: Method) => Number(!isOf('mobile-money')(method))
+    return all.toSorted((a, b) => rank(a) - rank(b))
+  }
+
+  async function methodChoicesFor(
+    state: PaymentState,
+    { withCards, mayAsk }: { withCards: boolean; mayAsk: boolean },
+  ): Promise<MethodChoices> {
+    const { payment } = state
+    const { offers, current } = await optionsFor(payment)
+    const byCard = offers.find(isOf('card'))
     return {
-      methods: offers.map(({ channel, amountCharged }) => ({ channel, amountCharged })),
+      methods: await methods(payment),
       cards: withCards && byCard ? await savedCardsFor(state, current, byCard) : [],
       asksToSave: mayAsk && byCard !== undefined && !byCard.capabilities.pageAsksToSave,
     }
+  }
+
+  /** The customer chooses from the networks of all providers at this price. Codes of banks are one provider's own. */
+  function methodOf(payment: Payment, integrations: Integration[], best: PaymentOption): Method {
+    const { channel, amountCharged } = best
+    const { currency, country } = payment
+    const offer = offerOf(best.capabilities, channel, currency)
+    if (!offer?.networks) return { channel, amountCharged, ...(offer?.banks && { banks: offer.banks }) }
+    const offers = optionsForChannel(payment, integrations, providers, channel)
+      .filter((option) => option.amountCharged <= amountCharged)
+      .map((option) => offerOf(option.capabilities, channel, currency))
+    const networks = new Set(offers.flatMap((each) => each?.networks?.[country] ?? []))
+    const codeBeforehand = offers.flatMap((each) => each?.codeBeforehand ?? [])
+    return { channel, amountCharged, networks: [...networks], ...(codeBeforehand.length > 0 && { codeBeforehand }) }
   }
 
   /** Saved cards of every provider that can charge them at the shown price. */
@@ -129,7 +162,39 @@ export function pageReader(
     return cards.filter(({ id }) => mayUseSavedCard(state, id))
   }
 
-  return { read, show, isUsedUp }
+  return { read, show, methods, isUsedUp }
+}
+
+const isOf =
+  (wanted: Channel) =>
+  ({ channel }: { channel: Channel }) =>
+    channel === wanted
+
+/** Where most people pay by phone before anything else. */
+const MOBILE_MONEY_FIRST: ReadonlySet<string> = new Set([
+  'BF',
+  'BJ',
+  'CI',
+  'CM',
+  'GH',
+  'KE',
+  'ML',
+  'MW',
+  'MZ',
+  'RW',
+  'SN',
+  'TG',
+  'TZ',
+  'UG',
+  'ZM',
+  'ZW',
+])
+
+/** What the customer has told before. */
+function knownOf({ payment, attempts }: PaymentState): KnownInput {
+  const { phoneNumber = payment.user.phoneNumber, network } =
+    attempts.findLast(({ input }) => input?.phoneNumber !== undefined)?.input ?? {}
+  return { ...(phoneNumber && { phoneNumber }), ...(network && { network }) }
 }
 
 /**
@@ -143,6 +208,17 @@ export function withoutSavedCards(state: PaymentState, bare: boolean): PaymentSt
     'savedCard' in instructions &&
     (bare || (state.payment.user.id === null && instructions.kind === 'link'))
   return { ...state, attempts: state.attempts.filter((attempt) => !offersCard(attempt)) }
+}
+
+/** A page without the link shows nothing of the customer. */
+function forVisitor(state: PaymentState, bare: boolean): PaymentState {
+  const shown = withoutSavedCards(state, bare)
+  if (!bare) return shown
+  const attempts = shown.attempts.map((attempt) => {
+    const { phoneNumber: _, ...input } = attempt.input ?? {}
+    return { ...attempt, input }
+  })
+  return { ...shown, attempts }
 }
 
 const NO_CHOICES: MethodChoices = { methods: [], cards: [], asksToSave: false }

@@ -1,6 +1,7 @@
 import type { Channel } from '../../kernel/channel.ts'
 import type { SavedCardId } from '../../kernel/ids.ts'
-import type { Attempt } from '../../payments/state/attempt.ts'
+import type { MobileNetwork } from '../../kernel/mobile-networks.ts'
+import type { Attempt, Instructions, StoredInput } from '../../payments/state/attempt.ts'
 import type { PaymentState } from '../../payments/state/payment-state.ts'
 import type { FailureCode } from '../../providers/provider.ts'
 
@@ -14,10 +15,14 @@ export const IN_URL: Record<Channel, string> = {
   qr: 'qr',
 }
 
-/** A payment method and its price for the customer. */
+/** A payment method, its price for the customer, and what its form asks for. */
 export interface Method {
   channel: Channel
   amountCharged: number
+  networks?: readonly MobileNetwork[]
+  /** Of those networks: the customer makes a code on the phone first. */
+  codeBeforehand?: readonly MobileNetwork[]
+  banks?: readonly { code: string; name: string }[]
 }
 
 export interface CardChoice {
@@ -50,24 +55,43 @@ export interface AccountDetails {
   amountToTransfer: number
   received: number
   expiresAt: Date
+  /** Must stand in the transfer. */
+  narration?: string
+  /** The customer's bank makes this transfer when it is dialled. */
+  ussdCode?: string
 }
 
-/** A customer who cancelled sees the payment methods again, without a reason. */
-export type ShownFailure = Exclude<FailureCode, 'customer_cancelled'>
+type Given<Kind extends Instructions['kind']> = Extract<Instructions, { kind: Kind }>
+
+/** What the customer does outside the page: approves on the phone, dials, scans. */
+export interface Outside {
+  channel: Channel
+  input: StoredInput | null
+  amountCharged: number
+  received: number
+  expiresAt: Date | null
+  choices: MethodChoices
+}
+
+/** A request that the customer may still approve, beside another one. */
+export interface Earlier {
+  kind: 'prompt' | 'other'
+  phoneNumber: string | undefined
+}
 
 /** The states of the page. They depend on stored data and the clock only. */
 export type Screen =
-  | { state: 'choose'; chosen: Method; choices: MethodChoices }
+  | { state: 'choose'; chosen: Method; choices: MethodChoices; earlier: Earlier | undefined }
   /** The provider has been called and has not answered yet. */
   | { state: 'processing' }
   /** The customer continues on the provider's page. */
-  | { state: 'provider'; provider: string; link: string; choices: MethodChoices }
+  | { state: 'provider'; provider: string; channel: Channel; link: string; choices: MethodChoices }
   | { state: 'awaiting'; account: AccountDetails; choices: MethodChoices }
   | { state: 'checking'; account: AccountDetails; choices: MethodChoices }
   | { state: 'partial'; account: AccountDetails; choices: MethodChoices }
   | {
       state: 'failed'
-      failure: ShownFailure
+      failure: FailureCode
       channel: Channel
       failures: number
       /** The provider holds no money of this attempt, so the page may say "not charged". */
@@ -75,7 +99,15 @@ export type Screen =
       /** The customer agreed to save the card, and the retry keeps that. */
       saveCard: boolean
       choices: MethodChoices
+      earlier: Earlier | undefined
     }
+  | ({ state: 'prompt'; given: Given<'prompt'> } & Outside)
+  | ({ state: 'code'; given: Given<'code wanted'> } & Outside)
+  | ({ state: 'pay_to'; given: Given<'pay to'> } & Outside)
+  | ({ state: 'dial'; given: Given<'dial'> } & Outside)
+  | ({ state: 'qr'; given: Given<'qr'> } & Outside)
+  /** The time for one of these is over, and the money can still come. */
+  | ({ state: 'waiting' } & Outside)
   /** The outcome at the provider is unknown. */
   | { state: 'confirming' }
   | { state: 'succeeded' | 'already_paid'; paid: number; excess: number; refunded: number; at: Date }
@@ -118,7 +150,7 @@ function excessOf(attempts: Attempt[], refunded: number): number {
 }
 
 /** Money was taken, although the amounts can be equal: `amountReceived` leaves out money in another currency. */
-const MONEY_MOVED: ReadonlySet<ShownFailure> = new Set(['reversed', 'amount_mismatch'])
+const MONEY_MOVED: ReadonlySet<FailureCode> = new Set(['reversed', 'amount_mismatch'])
 
 function openScreen(
   { payment, attempts }: Pick<PaymentState, 'payment' | 'attempts'>,
@@ -140,16 +172,62 @@ function openScreen(
     const shown = instructionsScreen(last, choices, input, now)
     if (shown) return shown
   }
-  if (!asked && last?.status === 'failed' && last.failure && last.failure.code !== 'customer_cancelled') {
+  const earlier = earlierOf(attempts)
+  if (!asked && last?.status === 'failed' && last.failure && isShown(last.failure.code, last.channel)) {
     const failures = attempts.filter(({ status, channel }) => status === 'failed' && channel === last.channel).length
     const { saveCard, channel } = last
     const failure = last.failure.code
     const notCharged = last.amountReceived === last.amountReturned && !MONEY_MOVED.has(failure)
-    return { state: 'failed', failure, channel, failures, notCharged, saveCard, choices }
+    return { state: 'failed', failure, channel, failures, notCharged, saveCard, choices, earlier }
   }
   const chosen = asked ?? choices.methods[0]
-  return chosen ? { state: 'choose', chosen, choices } : { state: 'unpayable' }
+  return chosen ? { state: 'choose', chosen, choices, earlier } : { state: 'unpayable' }
 }
+
+/** Who left a page on purpose sees the methods again, without a reason. On the phone it may have been a mistake. */
+function isShown(failure: FailureCode, channel: Channel): boolean {
+  switch (channel) {
+    case 'card':
+    case 'virtual-bank-account':
+    case 'bank':
+    case 'qr':
+      return failure !== 'customer_cancelled'
+    case 'mobile-money':
+    case 'ussd':
+      return true
+  }
+}
+
+function earlierOf(attempts: Attempt[]): Earlier | undefined {
+  const open = attempts.findLast(({ status, instructions }) => status === 'pending' && isOutside(instructions))
+  if (!open) return undefined
+  return { kind: open.instructions?.kind === 'prompt' ? 'prompt' : 'other', phoneNumber: open.input?.phoneNumber }
+}
+
+/** The customer may have paid by it, and the page cannot know. */
+function isOutside(instructions: Instructions | null): boolean {
+  switch (instructions?.kind) {
+    case 'prompt':
+    case 'pay to':
+    case 'dial':
+    case 'qr':
+      return true
+    case 'code wanted':
+    case 'link':
+    case 'confirm':
+    case 'step':
+    case 'account':
+    case undefined:
+      return false
+  }
+}
+
+function methodNamed({ methods }: MethodChoices, channel: Channel): Method | undefined {
+  return methods.find((method) => method.channel === channel)
+}
+
+export const cardIn = (choices: MethodChoices) => methodNamed(choices, 'card')
+export const transferIn = (choices: MethodChoices) => methodNamed(choices, 'virtual-bank-account')
 
 function instructionsScreen(
   attempt: Attempt,
@@ -157,25 +235,32 @@ function instructionsScreen(
   { sent }: VisitorInput,
   now: Date,
 ): Screen | undefined {
-  const { instructions, instructionsExpireAt, provider } = attempt
+  const { instructions, instructionsExpireAt, provider, channel, input, amountCharged } = attempt
   // A confirmation is shown among the payment methods.
   if (!instructions || instructions.kind === 'confirm') return undefined
   const isOver = instructionsExpireAt !== null && instructionsExpireAt <= now
+  const received = attempt.amountReceived - attempt.amountReturned
+  const outside: Outside = { channel, input, amountCharged, received, expiresAt: instructionsExpireAt, choices }
   switch (instructions.kind) {
     case 'link':
     case 'step':
-      return isOver ? undefined : { state: 'provider', provider, link: instructions.link, choices }
+      return isOver ? undefined : { state: 'provider', provider, channel, link: instructions.link, choices }
     case 'account': {
-      const received = attempt.amountReceived - attempt.amountReturned
       if (isOver && received === 0) return { state: 'account_expired', choices }
       const account: AccountDetails = { ...instructions, received, expiresAt: instructionsExpireAt ?? now }
       return { state: received > 0 ? 'partial' : sent ? 'checking' : 'awaiting', account, choices }
     }
     case 'prompt':
+      return isOver ? { state: 'waiting', ...outside } : { state: 'prompt', given: instructions, ...outside }
     case 'pay to':
+      return isOver && received === 0
+        ? { state: 'waiting', ...outside }
+        : { state: 'pay_to', given: instructions, ...outside }
     case 'code wanted':
+      return isOver ? undefined : { state: 'code', given: instructions, ...outside }
     case 'dial':
+      return isOver ? { state: 'waiting', ...outside } : { state: 'dial', given: instructions, ...outside }
     case 'qr':
-      return undefined
+      return isOver ? { state: 'waiting', ...outside } : { state: 'qr', given: instructions, ...outside }
   }
 }

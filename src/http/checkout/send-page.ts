@@ -4,10 +4,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
 import type { Page } from './document.ts'
 
-/** The fastest level: a page of 24 KB is 8.9 KB, and 8.4 KB by default. It runs on a thread, beside the event loop. */
-const LEVEL = 1
-
-/** The last step of the page pipeline: read, screen, view, gzip. */
+/**
+ * The last step of the page pipeline: read, screen, view, gzip. The default level takes 0.2 ms more than the fastest
+ * one and saves 0.9 KB of 32. It runs on a thread, beside the event loop.
+ */
 export async function sendPage(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -16,6 +16,6 @@ export async function sendPage(
 ): Promise<FastifyReply> {
   reply.code(status).headers(headers)
   if (new Negotiator(request).encodings(['gzip']).length === 0) return reply.send(text)
-  const bytes = await promisify(gzip)(text, { level: LEVEL })
+  const bytes = await promisify(gzip)(text)
   return reply.header('content-encoding', 'gzip').send(bytes)
 }

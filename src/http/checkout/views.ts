@@ -1,44 +1,50 @@
 import type { Channel } from '../../kernel/channel.ts'
 import { Html, html } from '../../kernel/html.ts'
-import { money, plainAmount } from '../../kernel/money.ts'
-import type { Payment } from '../../payments/state/payment.ts'
-import { CHANNEL_ICONS } from './channel-icons.ts'
-import { addTo, all, attributes, flag } from './markup.ts'
-import { type AccountDetails, IN_URL, type Method, type MethodChoices, type Screen, type State } from './screen.ts'
+import type { FailureCode } from '../../providers/provider.ts'
+import { addTo, attributes, flag } from './markup.ts'
+import { choose } from './method-forms.ts'
+import { code, dial, payTo, prompt, promptText, qr, waiting } from './outside-screens.ts'
+import { another, cancel, earlierNote, earlierText, form, type Of, row, shownTotal, type View } from './parts.ts'
+import { IN_URL, type Screen } from './screen.ts'
 import type { Texts } from './texts/texts.ts'
-
-/** Input of every view besides the screen. */
-export interface View {
-  texts: Texts
-  payment: Payment
-  /** Formats an amount of the payment's currency: ₦12,500.00. */
-  show(minor: number): string
-  merchantName: string
-  /** The page's URL with the query parameters to keep. */
-  here: string
-  /** CSRF token (HMAC over the payment id) and idempotency key of each form. */
-  token: string
-  key: string
-  /** Embedded in a shop's page: no link leaves the frame. */
-  embedded: boolean
-  returnTo: string | undefined
-  returnAfterSeconds: number | null
-  mayCancel: boolean
-  /** Whether this provider allows its page in our frame. */
-  mayFrame(provider: string): boolean
-  now: Date
-}
-
-type Of<S extends State> = Extract<Screen, { state: S }>
+import { accountExpired, awaiting, checking, partialText } from './transfer-screens.ts'
 
 /** The part of the page that changes with the state. It is complete HTML, so the page works without scripts. */
 export function panel(screen: Screen, view: View): Html {
   const { payment } = view
-  return html`<main id="panel" data-state="${screen.state}" data-version="${payment.sequence}" data-status="${payment.status}"${attributes(
+  return html`<main id="panel" data-state="${screen.state}" data-version="${payment.sequence}" data-status="${payment.status}"${flag('data-at-stake', isAtStake(screen))}${attributes(
     { 'data-speak': spoken(screen, view), ...leaving(screen, view) },
   )}>
 ${body(screen, view)}
 </main>`
+}
+
+/** Money may move without this page, so the widget asks before it closes. */
+function isAtStake({ state }: Screen): boolean {
+  switch (state) {
+    case 'processing':
+    case 'provider':
+    case 'checking':
+    case 'partial':
+    case 'confirming':
+    case 'prompt':
+    case 'code':
+    case 'pay_to':
+    case 'dial':
+    case 'qr':
+    case 'waiting':
+      return true
+    case 'choose':
+    case 'awaiting':
+    case 'failed':
+    case 'succeeded':
+    case 'already_paid':
+    case 'cancelled':
+    case 'expired':
+    case 'account_expired':
+    case 'unpayable':
+      return false
+  }
 }
 
 function body(screen: Screen, view: View): Html {
@@ -54,6 +60,18 @@ function body(screen: Screen, view: View): Html {
       return awaiting(screen, view)
     case 'checking':
       return checking(screen, view)
+    case 'prompt':
+      return prompt(screen, view)
+    case 'code':
+      return code(screen, view)
+    case 'pay_to':
+      return payTo(screen, view)
+    case 'dial':
+      return dial(screen, view)
+    case 'qr':
+      return qr(screen, view)
+    case 'waiting':
+      return waiting(screen, view)
     case 'failed':
       return failed(screen, view)
     case 'confirming':
@@ -77,17 +95,29 @@ export function spoken(screen: Screen, view: View): string | undefined {
   const { texts, merchantName } = view
   switch (screen.state) {
     case 'choose':
-      return undefined
+      return screen.earlier && earlierText(screen.earlier, texts)
     case 'processing':
       return `${texts.processing}.`
     case 'provider':
-      return providerNote(screen, view)
+      return providerWords(screen, view).note
     case 'awaiting':
       return texts.detailsShown
     case 'checking':
       return `${texts.checking}.`
     case 'partial':
       return partialText(screen.account, view)
+    case 'prompt':
+      return `${texts.prompt}. ${promptText(screen, view)}`
+    case 'code':
+      return `${texts.enterCode}. ${screen.given.message}`
+    case 'pay_to':
+      return texts.payTo(view.show(screen.amountCharged))
+    case 'dial':
+      return `${texts.dial}.`
+    case 'qr':
+      return `${texts.scan}.`
+    case 'waiting':
+      return `${texts.waiting}. ${texts.waitingNote(merchantName)}`
     case 'failed':
       return `${texts.failed}. ${failureText(screen, texts)}`
     case 'confirming':
@@ -113,76 +143,6 @@ function leaving(screen: Screen, { returnTo, returnAfterSeconds, embedded }: Vie
   return { 'data-return': returnTo, 'data-return-after': String(returnAfterSeconds) }
 }
 
-function choose({ chosen, choices }: Of<'choose'>, view: View): Html {
-  const { texts } = view
-  const panels = choices.methods.map(
-    (method) => html`<section class="method" id="method-${IN_URL[method.channel]}"${flag('hidden', method !== chosen)}>
-${method.channel === 'card' ? cardForm(method, choices, view) : bankTransferForm(method, view)}
-</section>`,
-  )
-  return html`<h2 id="heading" class="away" tabindex="-1">${texts.payWith}</h2>
-${choices.methods.length > 1 ? methodTabs(chosen, choices, view) : null}
-${all(panels)}
-${cancel(view)}`
-}
-
-function methodTabs(chosen: Method, { methods }: MethodChoices, { texts, here }: View): Html {
-  const tabs = methods.map(
-    ({ channel }) =>
-      html`<a href="${addTo(here, `method=${IN_URL[channel]}`)}" data-method="${IN_URL[channel]}"${flag('aria-current="true"', channel === chosen.channel)}>${CHANNEL_ICONS[channel]}${channel === 'card' ? texts.card : texts.bankTransfer}</a>`,
-  )
-  return html`<nav class="tabs" aria-label="${texts.payWith}">${all(tabs)}</nav>`
-}
-
-function cardForm(method: Method, { cards, asksToSave }: MethodChoices, view: View): Html {
-  const { texts } = view
-  const choices = [
-    ...cards.map(({ id, brand, last4 }) => ({
-      value: String(id),
-      label: html`<bdi>${texts.savedCard(brand, last4)}</bdi>`,
-    })),
-    { value: 'new', label: html`${texts.newCard}` },
-  ].map(
-    ({ value, label }, index) =>
-      html`<label class="choice"><input type="radio" name="card" value="${value}"${flag('checked', index === 0)}><span>${label}</span></label>`,
-  )
-  return form(
-    view,
-    'pay',
-    html`<input type="hidden" name="method" value="card">${shownTotal(method)}
-${cards.length > 0 ? html`<fieldset><legend class="away">${texts.card}</legend>${all(choices)}</fieldset>` : html`<input type="hidden" name="card" value="new"><p class="note">${texts.cardNote}</p>`}
-${asksToSave ? html`<label class="choice"><input type="checkbox" name="save" value="1"><span>${texts.saveCard}</span></label>` : null}
-${priceRows(method, view)}
-<button class="main">${texts.pay(view.show(method.amountCharged))}</button>`,
-  )
-}
-
-function bankTransferForm(method: Method, view: View): Html {
-  const { texts } = view
-  return form(
-    view,
-    'pay',
-    html`<input type="hidden" name="method" value="${IN_URL[method.channel]}">${shownTotal(method)}
-<p class="note">${texts.bankTransferNote}</p>
-${priceRows(method, view)}
-<button class="main">${texts.showAccount}</button>`,
-  )
-}
-
-const bankTransferOf = ({ methods }: MethodChoices) => methods.find(({ channel }) => channel === 'virtual-bank-account')
-
-/** The shown price, so that the customer is never charged more than the page showed. */
-function shownTotal(method: Method | undefined): Html | null {
-  return method ? html`<input type="hidden" name="total" value="${method.amountCharged}">` : null
-}
-
-/** Explains the charge before the customer submits, if the customer bears it. */
-function priceRows({ amountCharged }: Method, { texts, payment, show }: View): Html | null {
-  if (!payment.customerBearsCharge) return null
-  const row = (label: string, amount: number) => html`<div><dt>${label}</dt><dd>${show(amount)}</dd></div>`
-  return html`<dl class="rows">${row(texts.amount, payment.amount)}${row(texts.charge, amountCharged - payment.amount)}${row(texts.total, amountCharged)}</dl>`
-}
-
 export function processing(texts: Texts): Html {
   return html`<div class="state"><span class="spinner" aria-hidden="true"></span>
 <h2 id="heading" tabindex="-1">${texts.processing}</h2>
@@ -192,106 +152,111 @@ export function processing(texts: Texts): Html {
 }
 
 function provider(screen: Of<'provider'>, view: View): Html {
-  const { provider, link, choices } = screen
+  const { link, channel, choices } = screen
   const { texts, embedded } = view
-  const where = view.mayFrame(provider) ? 'data-frame' : 'data-go'
+  const where = isFramed(screen, view) ? 'data-frame' : 'data-go'
   const target = embedded ? html` target="_blank" rel="noopener"` : null
   return html`<div class="frame" ${new Html(where)}="${link}">
-<h2 id="heading" tabindex="-1">${texts.provider}</h2>
-<p>${providerNote(screen, view)}</p>
+<h2 id="heading" tabindex="-1">${providerWords(screen, view).heading}</h2>
+<p>${providerWords(screen, view).note}</p>
 <p><a class="button" href="${link}"${target}>${texts.providerOpen}</a></p>
 </div>
-${another('card', choices, view)}
+${another(channel, choices, view)}
 ${cancel(view)}`
 }
 
-function providerNote({ provider }: Of<'provider'>, { texts, mayFrame }: View): string {
-  return mayFrame(provider) ? texts.providerFramedNote : texts.providerNote
+/** Card pages alone are made for a frame. */
+export function isFramed({ provider, channel }: Of<'provider'>, { mayFrame }: Pick<View, 'mayFrame'>): boolean {
+  switch (channel) {
+    case 'card':
+      return mayFrame(provider)
+    case 'virtual-bank-account':
+    case 'mobile-money':
+    case 'ussd':
+    case 'bank':
+    case 'qr':
+      return false
+  }
 }
 
-function awaiting(screen: Of<'awaiting' | 'partial'>, view: View): Html {
-  const { texts, show } = view
-  const { account } = screen
-  const rest = account.amountToTransfer - account.received
-  const heading =
-    screen.state === 'partial'
-      ? texts.partial(show(account.received), show(account.amountToTransfer))
-      : texts.transferExactly(show(account.amountToTransfer))
-  return html`<h2 id="heading" tabindex="-1">${heading}</h2>
-${screen.state === 'partial' ? html`<p class="warn">${texts.sendTheRest(show(rest))}</p>` : null}
-${accountRows(account, view)}
-<p class="note">${texts.forThisPaymentOnly} ${countdown(account, view)}</p>
-${form(view, 'check', html`<button class="main">${texts.sentIt}</button>`)}
-${screen.state === 'partial' ? null : form(view, 'new-account', html`${shownTotal(bankTransferOf(screen.choices))}<button class="quiet">${texts.newAccount}</button>`)}
-${another('virtual-bank-account', screen.choices, view)}
-${cancel(view)}`
-}
-
-function partialText({ received, amountToTransfer }: AccountDetails, { texts, show }: View): string {
-  return `${texts.partial(show(received), show(amountToTransfer))} ${texts.sendTheRest(show(amountToTransfer - received))}`
-}
-
-function accountRows(account: AccountDetails, { texts, payment, show }: View): Html {
-  const rest = Math.max(0, account.amountToTransfer - account.received)
-  const row = (label: string, shown: string, copied?: string) =>
-    html`<div><dt>${label}</dt><dd><bdi>${shown}</bdi>${copied === undefined ? null : copyButton(texts, label, copied)}</dd></div>`
-  return html`<dl class="rows account">${row(texts.bankName, account.bankName)}${row(texts.accountNumber, account.accountNumber, account.accountNumber)}${row(texts.accountName, account.accountName)}${row(texts.amount, show(rest), plainAmount(money(rest, payment.currency)))}</dl>`
-}
-
-/** Remaining time rather than a time of day: the phone's clock may be wrong. */
-function countdown({ expiresAt }: AccountDetails, { texts, now }: View): Html | null {
-  const left = Math.ceil((expiresAt.getTime() - now.getTime()) / 1000)
-  if (left <= 0) return null
-  const say = [10, 5, 1].map((minutes) => html` data-say-${minutes}="${texts.minutesLeft(minutes)}"`)
-  const minutes = Math.floor(left / 60)
-  return html`${texts.expiresIn} <bdi role="timer" class="timer" data-left="${left}"${all(say)}>${minutes}:${String(left % 60).padStart(2, '0')}</bdi>`
-}
-
-function checking({ account, choices }: Of<'checking'>, view: View): Html {
-  const { texts, here, merchantName } = view
-  const [sent, received, confirmed] = texts.steps
-  return html`<div class="state"><span class="spinner" aria-hidden="true"></span>
-<h2 id="heading" tabindex="-1">${texts.checking}</h2>
-<ol class="steps"><li aria-current="step">${sent}</li><li>${received}</li><li>${confirmed}</li></ol>
-<p>${texts.checkingNote}</p>
-<p class="note" data-after="600" hidden>${texts.checkingLong(merchantName)}</p>
-<p class="note">${countdown(account, view)}</p></div>
-${form(view, 'check', html`<button class="main">${texts.checkNow}</button>`)}
-<a class="button quiet" href="${here}" data-panel>${texts.showDetails}</a>
-${another('virtual-bank-account', choices, view)}
-${cancel(view)}`
+function providerWords(screen: Of<'provider'>, view: View): { heading: string; note: string } {
+  const { texts } = view
+  switch (screen.channel) {
+    case 'card':
+      return { heading: texts.provider, note: isFramed(screen, view) ? texts.providerFramedNote : texts.providerNote }
+    case 'virtual-bank-account':
+    case 'mobile-money':
+    case 'ussd':
+    case 'bank':
+    case 'qr':
+      return { heading: texts.method[screen.channel], note: texts.providerOtherNote }
+  }
 }
 
 function failed(screen: Of<'failed'>, view: View): Html {
   const { texts, here, payment } = view
-  const { failure, channel, failures, choices } = screen
-  const same = choices.methods.find((method) => method.channel === channel)
+  const { failure, channel, failures, choices, earlier } = screen
   const other = choices.methods.find((method) => method.channel !== channel)
   const otherFirst = other && (failures >= 3 || OTHER_METHOD_FIRST.has(failure))
   const style = (first: boolean) => (first ? 'main' : 'second')
-  const retry = failure === 'card_expired' ? texts.useAnotherCard : texts.tryAgain
-  // With saved cards the customer chooses again; without any, the retry starts directly.
-  const again =
-    channel === 'card' && choices.cards.length > 0
-      ? html`<a class="button ${style(!otherFirst)}" href="${addTo(here, 'method=card')}" data-panel>${retry}</a>`
-      : form(
-          view,
-          'pay',
-          html`<input type="hidden" name="method" value="${IN_URL[channel]}"><input type="hidden" name="card" value="new">${shownTotal(same)}${screen.saveCard ? html`<input type="hidden" name="save" value="1">` : null}<button class="${style(!otherFirst)}">${retry}</button>`,
-        )
+  const again = retry(screen, style(!otherFirst), view)
   const elsewhere =
     other &&
     html`<a class="button ${style(Boolean(otherFirst))}" href="${addTo(here, `method=${IN_URL[other.channel]}`)}" data-panel>${texts.useAnotherMethod}</a>`
   return html`<div class="state"><span class="mark bad" aria-hidden="true">!</span>
 <h2 id="heading" tabindex="-1">${texts.failed}</h2>
 <p>${failureText(screen, texts)}</p></div>
+${earlierNote(earlier, view)}
 ${otherFirst ? html`${elsewhere}${again}` : html`${again}${elsewhere}`}
 <p class="small"><bdi>${failure}</bdi> &#183; <bdi>${payment.reference}</bdi></p>
 ${cancel(view)}`
 }
 
-function failureText({ failure, notCharged }: Of<'failed'>, texts: Texts): string {
-  return notCharged ? `${texts.reason[failure]} ${texts.notCharged}` : texts.reason[failure]
+/** Where there is something to choose or to correct, the form comes first; else the retry starts directly. */
+function retry(screen: Of<'failed'>, style: string, view: View): Html {
+  const { texts, here } = view
+  const { channel, choices, failure, saveCard } = screen
+  const text = failure === 'card_expired' ? texts.useAnotherCard : texts.tryAgain
+  const method = IN_URL[channel]
+  const toForm = html`<a class="button ${style}" href="${addTo(here, `method=${method}`)}" data-panel>${text}</a>`
+  const start = (fields: Html | null) =>
+    form(
+      view,
+      'pay',
+      html`<input type="hidden" name="method" value="${method}">${shownTotal(choices.methods.find((each) => each.channel === channel))}${fields}<button class="${style}">${text}</button>`,
+    )
+  switch (channel) {
+    case 'card':
+      if (choices.cards.length > 0) return toForm
+      return start(
+        html`<input type="hidden" name="card" value="new">${saveCard ? html`<input type="hidden" name="save" value="1">` : null}`,
+      )
+    case 'virtual-bank-account':
+    case 'qr':
+      return start(null)
+    case 'mobile-money':
+    case 'ussd':
+    case 'bank':
+      return toForm
+  }
+}
+
+function failureText({ failure, notCharged, channel }: Of<'failed'>, texts: Texts): string {
+  const reason = reasonIn(failure, channel, texts)
+  return notCharged ? `${reason} ${texts.notCharged}` : reason
+}
+
+function reasonIn(failure: FailureCode, channel: Channel, { reason, reasonOnPhone }: Texts): string {
+  switch (channel) {
+    case 'card':
+    case 'virtual-bank-account':
+      return reason[failure]
+    case 'mobile-money':
+    case 'ussd':
+    case 'bank':
+    case 'qr':
+      return reasonOnPhone[failure] ?? reason[failure]
+  }
 }
 
 // The bank would probably decline the same card again. FINAL_FAILURES in payments/state/attempt.ts is what the API
@@ -343,22 +308,8 @@ function whatCameIn({ texts, payment, show }: View): string {
   return payment.amountPaid > 0 ? texts.partial(show(payment.amountPaid), show(payment.amount)) : texts.notCharged
 }
 
-function accountExpired({ choices }: Of<'account_expired'>, view: View): Html {
-  const { texts } = view
-  return html`<div class="state"><span class="mark" aria-hidden="true">!</span>
-<h2 id="heading" tabindex="-1">${texts.accountExpired}</h2>
-<p>${texts.accountExpiredNote}</p></div>
-${form(view, 'new-account', html`${shownTotal(bankTransferOf(choices))}<button class="main">${texts.newAccount}</button>`)}
-${another('virtual-bank-account', choices, view)}
-${cancel(view)}`
-}
-
 function referenceRow({ texts, payment }: View): Html {
-  return html`<dl class="rows"><div><dt>${texts.reference}</dt><dd><bdi>${payment.reference}</bdi>${copyButton(texts, texts.reference, payment.reference)}</dd></div></dl>`
-}
-
-export function copyButton(texts: Texts, what: string, value: string): Html {
-  return html` <button type="button" class="copy" data-copy="${value}" data-copied="${texts.copied}" aria-label="${texts.copyOf(what)}">${texts.copy}</button>`
+  return html`<dl class="rows">${row(texts, texts.reference, payment.reference, payment.reference)}</dl>`
 }
 
 function onwards({ texts, returnTo, merchantName, embedded }: View): Html | null {
@@ -366,29 +317,4 @@ function onwards({ texts, returnTo, merchantName, embedded }: View): Html | null
   return returnTo
     ? html`<a class="button main" href="${returnTo}" rel="noreferrer">${texts.returnTo(merchantName)}</a>`
     : null
-}
-
-function another(channel: Channel, { methods }: MethodChoices, { texts, here }: View): Html | null {
-  const other = methods.find((method) => method.channel !== channel)
-  return other
-    ? html`<a class="button quiet" href="${addTo(here, `method=${IN_URL[other.channel]}`)}" data-panel>${texts.useAnotherMethod}</a>`
-    : null
-}
-
-/** Asks before it cancels. A details element does so without scripts. */
-function cancel(view: View): Html | null {
-  if (!view.mayCancel) return null
-  const { texts } = view
-  return html`<details class="ask"><summary>${texts.cancel}</summary>
-<p><strong>${texts.cancelQuestion}</strong> ${texts.cancelNote}</p>
-<div class="pair"><button type="button" class="quiet js" data-keep>${texts.keepPaying}</button>${form(view, 'cancel', html`<button class="quiet">${texts.stop}</button>`)}</div>
-</details>`
-}
-
-type Action = 'pay' | 'new-account' | 'check' | 'cancel'
-
-function form({ here, token, key }: Pick<View, 'here' | 'token' | 'key'>, action: Action, inside: Html): Html {
-  return html`<form method="post" action="${here}"><input type="hidden" name="action" value="${action}"><input type="hidden" name="token" value="${token}"><input type="hidden" name="key" value="${key}">
-${inside}
-</form>`
 }

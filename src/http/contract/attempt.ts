@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { CHANNELS, type Channel } from '../../kernel/channel.ts'
+import { CHANNEL_FACTS, CHANNELS, type Channel } from '../../kernel/channel.ts'
 import { ATTEMPT_STATUSES, type AttemptStatus } from '../../payments/state/attempt.ts'
 import { FAILURE_CODES, type FailureCode } from '../../providers/provider.ts'
 import { BankAccount } from './bank-account.ts'
@@ -57,16 +57,30 @@ export const Attempt = Type.Object(
     }),
     needsReview: nullable(Type.String({ description: 'Why a person must check this attempt.' })),
     providerReference: Type.String(),
+    paidFrom: Type.Unsafe<null | { phoneNumber: string | null; network: string | null; bank: string | null }>({
+      type: ['object', 'null'],
+      properties: {
+        phoneNumber: { type: ['string', 'null'], description: 'Masked.' },
+        network: { type: ['string', 'null'] },
+        bank: { type: ['string', 'null'], description: 'The provider’s code of the bank.' },
+      },
+      description: 'What the customer gave for the channel.',
+    }),
     instructions: Type.Unsafe<Record<string, unknown> | null>({
       type: ['object', 'null'],
       additionalProperties: true,
-      description: 'How the customer pays: a link, or an account to transfer to.',
+      description: 'How the customer pays: a link, an account to transfer to, a prompt on the phone, or a code.',
     }),
     createdAt: Time,
     resolvedAt: nullable(Time),
   },
   { $id: 'Attempt', description: 'One try at paying a payment, through one provider.', examples: [attemptExample] },
 )
+
+const SUFFIXES = CHANNELS.flatMap((channel) => CHANNEL_FACTS[channel].suffix || [])
+  .map((suffix) => `\`${suffix}\``)
+  .join(', ')
+const SEE_CHANNELS = 'See `GET /payments/v1/channels`.'
 
 const { amount, reference, redirectURL, webhook, currency, customerBearsCharge, metadata, expiresIn } =
   CheckoutRequest.properties
@@ -76,7 +90,7 @@ export const InitializeRequest = Type.Object(
     provider: Type.String({
       minLength: 1,
       maxLength: 100,
-      description: 'Name of a provider for its card channel, or the name followed by `-virtual-bank-account`.',
+      description: `Name of a provider for its card channel, or the name followed by the channel: ${SUFFIXES}.`,
     }),
     amount,
     user: User,
@@ -92,6 +106,34 @@ export const InitializeRequest = Type.Object(
       Type.Boolean({
         default: false,
         description: 'The customer agreed to save the card. Only for providers whose own page does not ask.',
+      }),
+    ),
+    phoneNumber: optional(
+      Type.String({
+        format: 'plain-text',
+        maxLength: 32,
+        description: 'mobile-money: the number that pays, as people write it. Absent: `user.phoneNumber`.',
+      }),
+    ),
+    network: optional(
+      Type.String({
+        format: 'plain-text',
+        maxLength: 40,
+        description: `mobile-money: the network of the number. Absent: guessed from the number. ${SEE_CHANNELS}`,
+      }),
+    ),
+    bank: optional(
+      Type.String({
+        format: 'plain-text',
+        maxLength: 40,
+        description: `ussd and bank: the code of the customer’s bank, where the provider asks for it. ${SEE_CHANNELS}`,
+      }),
+    ),
+    preAuthorisationCode: optional(
+      Type.String({
+        format: 'plain-text',
+        maxLength: 40,
+        description: 'mobile-money: a code that the customer made beforehand, where the network wants one.',
       }),
     ),
   },
@@ -117,7 +159,11 @@ export const Initialized = Type.Object(
       type: 'object',
       additionalProperties: true,
       description:
-        'card: `message`, `link`, `reference`, `publicKey` (null while a saved card waits for a PIN or code). virtual-bank-account: `message`, `accountName`, `accountNumber`, `bankName`, `expiresAt`, `amountToTransfer`.',
+        'By channel. card: `message`, `link`, `reference`, `publicKey` (null while a saved card waits for a PIN or code). ' +
+        'virtual-bank-account: `message`, `accountName`, `accountNumber`, `bankName`, `expiresAt`, `amountToTransfer`. ' +
+        'mobile-money: `message`, `phoneNumber` (masked), `network`, `expiresAt`; `link` where the network wants a page; `input` where it wants a code (`kind`: `otp` or `voucher`); `payTo` (`number`, `account`) where the customer pays from the network’s menu. ' +
+        'ussd: `message`, `code` to dial, `bankName`, `expiresAt`. bank: `message`, `link`, `reference`, `publicKey`, `expiresAt`. qr: `message`, `qr` (the text to encode), `expiresAt`. ' +
+        'ussd and qr have `link`, `reference` and `publicKey` where the provider has a page for them.',
     }),
   },
   { $id: 'Initialized', examples: [initializedExample] },

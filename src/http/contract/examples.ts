@@ -23,6 +23,7 @@ export const attemptExample = {
   failure: null,
   needsReview: null,
   providerReference: '01a1de109e467f989486b23b1be38897',
+  paidFrom: null,
   instructions: {
     link: 'https://provider.example/pay/0peioxfhpn',
     publicKey: 'pk_live_5f2a9c',
@@ -171,6 +172,20 @@ export const quoteExample = {
   fee: 28_750,
   amountCharged: 1_250_000,
   amountSettled: 1_221_250,
+}
+
+export const channelExample = {
+  provider: `${PROVIDER}-mobile-money`,
+  channel: 'mobile-money',
+  title: 'Mobile money',
+  country: 'GH',
+  currency: 'GHS',
+  limits: { min: 100, max: 500_000 },
+  fields: ['phoneNumber', 'network'],
+  networks: [{ code: 'mtn', name: 'MTN MoMo', phoneNumber: true }],
+  phonePrefix: '+233',
+  banks: [{ code: '044', name: 'Access Bank' }],
+  lifetimeSeconds: 180,
 }
 
 export const integrationExample = {

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { PAYMENT_STATUSES, type PaymentStatus } from '../../payments/state/payment.ts'
 import { Attempt, Refund } from './attempt.ts'
 import { paymentExample } from './examples.ts'
-import { dataOf, listOf, nullable, ref } from './schema.ts'
+import { dataOf, listOf, nullable, optional, ref } from './schema.ts'
 
 const Status = Type.Unsafe<PaymentStatus>({
   type: 'string',
@@ -64,6 +64,17 @@ export const WidgetToken = Type.Object(
   },
 )
 export const WidgetTokenAnswer = dataOf(ref(WidgetToken))
+
+const code = (description: string) => optional(Type.String({ format: 'plain-text', maxLength: 40, description }))
+
+export const InputRequest = Type.Object(
+  {
+    otp: code('The code that was sent to the phone.'),
+    voucher: code('The code that the customer made by dialling.'),
+  },
+  { $id: 'InputRequest', description: 'As `input.kind` says.', examples: [{ otp: '123456' }] },
+)
+export type InputRequest = Type.Static<typeof InputRequest>
 
 export const PaymentName = Type.Object({
   reference: Type.String({ description: 'Reference of the payment or of one of its attempts, or the `chk_` id.' }),

@@ -7,11 +7,12 @@ import { parseId } from '../../kernel/ids.ts'
 import { type Currency, defaultCountry, nameBothWays } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Caller } from '../../merchants/merchant.ts'
-import type { Capabilities } from '../../providers/capabilities.ts'
+import { type Capabilities, offerOf } from '../../providers/capabilities.ts'
 import { writeNewPayment } from '../change-payment.ts'
 import type { PaymentDeps } from '../deps.ts'
+import { channelInputOf, type GivenInput } from '../state/channel-input.ts'
 import { assertPending, type Payment, type PaymentRequest, type User } from '../state/payment.ts'
-import { priceOf, takes } from '../state/payment-options.ts'
+import { priceOf, serves, takes } from '../state/payment-options.ts'
 import { assertNotEnded } from '../state/payment-state.ts'
 import { startedIdSaved } from '../store/idempotent-calls.ts'
 import { findStateByAttempt } from '../store/payment-states.ts'
@@ -36,6 +37,8 @@ export interface InitializeRequest extends Omit<PaymentRequest, 'country'> {
   expiresInSeconds: number
   /** The customer agreed that the card be kept. */
   saveCard: boolean
+  /** What the customer gave for the channel. The phone number is the user's, where none is given. */
+  input: GivenInput
 }
 
 type Deps = PaymentDeps & CreateDeps
@@ -55,18 +58,22 @@ export async function initializePayment(
   })
   if (intent) return executeStart(deps, intent)
   const target = findIntegration(deps, caller, await listEnabledIntegrations(deps.database, caller), request)
-  const payment = await openPayment(deps, caller, request, target.integration)
-  return startAttempt(deps, payment, startOf(caller, request, target, startedBy))
+  const payment = await openPayment(deps, caller, request, target)
+  return startAttempt(deps, payment, startOf(caller, request, { ...target, payment }, startedBy))
 }
 
 function startOf(
   { merchantName }: Caller,
   request: InitializeRequest,
-  { capabilities, channel }: Target,
+  { capabilities, channel, payment }: Target & { payment: Pick<Payment, 'country' | 'currency' | 'user'> },
   startedBy: CallContext['startedBy'],
 ): Start {
   priceOf(request, capabilities, channel)
-  return { capabilities, channel, merchantName, saveCard: request.saveCard, startedBy }
+  const { country, user } = payment
+  const offer = offerOf(capabilities, channel, payment.currency)
+  const phoneNumber = request.input.phoneNumber ?? request.user.phoneNumber ?? user.phoneNumber ?? undefined
+  const input = offer && channelInputOf({ ...request.input, phoneNumber }, offer, country)
+  return { capabilities, channel, input, merchantName, saveCard: request.saveCard, startedBy }
 }
 
 /**
@@ -82,8 +89,8 @@ function createWithIntent(
   return deps.database.transaction(async (tx) => {
     const context = await readStartContext(tx, { ...caller, user: request.user })
     const target = findIntegration(deps, caller, context.integrations, request)
-    const made = newPayment(wantedOf(caller, request, target.integration), deps.clock.now())
-    const start = startOf(caller, request, target, startedBy)
+    const made = newPayment(wantedOf(caller, request, target), deps.clock.now())
+    const start = startOf(caller, request, { ...target, payment: made.payment }, startedBy)
     const { decision, intent } = planIntent(deps, { payment: made.payment, attempts: [], cases: [] }, start, context)
     writeNewPayment(tx, deps, made, decision)
     if (startedBy) tx.write(startedIdSaved(startedBy, intent.attempt.id))
@@ -91,9 +98,9 @@ function createWithIntent(
   })
 }
 
-function wantedOf(caller: Caller, request: InitializeRequest, integration: Integration): CreatePayment {
-  const { provider, reference, expiresInSeconds, country, saveCard, ...rest } = request
-  const payment = { ...rest, country: country ?? countryFor(request.currency, integration) }
+function wantedOf(caller: Caller, request: InitializeRequest, target: Target): CreatePayment {
+  const { provider, reference, expiresInSeconds, country, saveCard, input, ...rest } = request
+  const payment = { ...rest, country: country ?? countryFor(request.currency, target) }
   return { caller, request: payment, reference, expiresInSeconds, idempotency: undefined }
 }
 
@@ -113,6 +120,8 @@ interface Target {
   capabilities: Capabilities
   channel: Channel
   integration: EnabledIntegration
+  /** Where it takes this currency by this channel. */
+  countries: Country[]
 }
 
 function findIntegration(
@@ -135,13 +144,15 @@ function findIntegration(
   if (!currencies.includes(currency)) {
     throw new Problem('currency_not_supported', `${provider} takes ${currencies.join(', ')}, not ${currency}.`)
   }
-  if (country && !integration.countries.includes(country)) {
+  const countries = integration.countries.filter((each) => serves(capabilities, channel, { currency, country: each }))
+  if (countries.length === 0 || (country && !countries.includes(country))) {
+    const where = country ? `not in ${country}` : `and yours takes ${integration.countries.join(', ')}`
     throw new Problem(
       'no_integration_available',
-      `${name} takes payments in ${integration.countries.join(', ')}, not in ${country}.`,
+      `${provider} takes ${currency} in ${countries.join(', ') || 'other countries'}, ${where}.`,
     )
   }
-  return { capabilities, channel, integration }
+  return { capabilities, channel, integration, countries }
 }
 
 function namesOf({ provider, channels }: Integration): string[] {
@@ -149,16 +160,11 @@ function namesOf({ provider, channels }: Integration): string[] {
 }
 
 /** Returns the open payment with this reference, or creates a payment. */
-async function openPayment(
-  deps: Deps,
-  caller: Caller,
-  request: InitializeRequest,
-  integration: Integration,
-): Promise<Payment> {
+async function openPayment(deps: Deps, caller: Caller, request: InitializeRequest, target: Target): Promise<Payment> {
   const known = request.reference && (await findOpenPayment(deps, caller, request, request.reference))
   if (known) return known
   try {
-    const { ticket } = await createPayment(deps, wantedOf(caller, request, integration))
+    const { ticket } = await createPayment(deps, wantedOf(caller, request, target))
     const made = await findPaymentByReference(deps.database, caller, ticket.reference)
     if (!made) throw new Error(`payment ${ticket.id} is gone`)
     return made
@@ -200,8 +206,8 @@ function isAnotherUser(asked: User, known: User): boolean {
   return asked.email.toLowerCase() !== known.email.toLowerCase() || (asked.id !== null && asked.id !== known.id)
 }
 
-/** The currency's own country if the integration serves it, else the integration's first one. */
-function countryFor(currency: Currency, { countries }: Integration): Country {
+/** The currency's own country if it is served, else the first one. */
+function countryFor(currency: Currency, { countries }: Target): Country {
   const country = defaultCountry(currency)
   return country && countries.includes(country) ? country : (countries[0] as Country)
 }

@@ -2,9 +2,12 @@ import type { EnabledIntegration } from '../../integrations/integration-store.ts
 import type { Channel } from '../../kernel/channel.ts'
 import type { SavedCardId } from '../../kernel/ids.ts'
 import { Problem, type ProblemCode } from '../../kernel/problem.ts'
+import { offerOf } from '../../providers/capabilities.ts'
+import type { ChannelInput } from '../../providers/provider.ts'
 import { changePayment } from '../change-payment.ts'
 import type { PaymentDeps } from '../deps.ts'
 import { type Attempt, MAX_ATTEMPTS_BY_REFERENCE } from '../state/attempt.ts'
+import { isSameInput } from '../state/channel-input.ts'
 import type { Payment } from '../state/payment.ts'
 import { optionsForChannel, type PaymentOption } from '../state/payment-options.ts'
 import {
@@ -31,6 +34,8 @@ import {
 /** The form that a customer submitted on the checkout page. */
 export interface PageChoice {
   channel: Channel
+  /** What the customer gave for the channel. */
+  input?: ChannelInput
   /** A saved card is charged directly. Absent: the provider's page may offer the card that was used last. */
   card?: SavedCardId | 'new'
   /** The customer agreed to save a new card. */
@@ -103,10 +108,11 @@ function writeNext(starting: Starting, choice: PageChoice): Next | undefined {
 function findChoices(
   { providers }: PaymentDeps,
   state: PaymentState,
-  { channel, card, atMost = Number.POSITIVE_INFINITY }: PageChoice,
+  { channel, card, input, atMost = Number.POSITIVE_INFINITY }: PageChoice,
   { integrations, cards }: StartContext,
 ): PaymentOption[] {
-  const affordable = ({ amountCharged }: PaymentOption) => amountCharged <= atMost
+  const affordable = (option: PaymentOption) =>
+    option.amountCharged <= atMost && takesInput(option, state.payment, input)
   const choices = optionsForChannel(state.payment, integrations, providers, channel)
   if (!card || card === 'new') return choices.filter(affordable)
   const chosen = mayUseSavedCard(state, card) ? cards.find(({ id }) => id === card) : undefined
@@ -116,6 +122,17 @@ function findChoices(
   const choice = choices.find(({ capabilities }) => capabilities.name === keeper?.provider)
   if (!choice) throw new Problem('not_found', 'There is no such card.')
   return [choice].filter(affordable)
+}
+
+/** Not every provider has the network or the bank that the customer chose. */
+function takesInput(
+  { capabilities, channel }: PaymentOption,
+  { currency, country }: Payment,
+  { network, bank }: ChannelInput = {},
+): boolean {
+  const { networks, banks } = offerOf(capabilities, channel, currency) ?? {}
+  const hasNetwork = network === undefined || networks?.[country]?.includes(network) === true
+  return hasNetwork && (bank === undefined || banks?.some(({ code }) => code === bank) === true)
 }
 
 /** Stores the intent with the next provider, for the same submit. */
@@ -146,11 +163,11 @@ function assertMayStart(state: PaymentState, { byReference }: PageChoice, now: D
 function startOf(
   { payment }: PaymentState,
   { capabilities }: PaymentOption,
-  { channel, card, saveCard, merchantName, byReference = false }: PageChoice,
+  { channel, input, card, saveCard, merchantName, byReference = false }: PageChoice,
 ): Start {
   // Without user.id, the provider's page must not offer the last saved card of the e-mail address.
   const chosen = card ?? (payment.user.id === null ? 'new' : undefined)
-  const start = { capabilities, channel, merchantName, byReference }
+  const start = { capabilities, channel, input, merchantName, byReference }
   return { ...start, ...(chosen && { card: chosen }), ...(saveCard && { saveCard }) }
 }
 
@@ -169,25 +186,28 @@ function takesCardsAt({ provider, keysVersion, channels }: EnabledIntegration, w
   return provider === waiting.provider && keysVersion === waiting.keysVersion && channels.includes('card')
 }
 
-/** Whether this open attempt is what the submit asks for. */
-function isWaitingFor(attempt: Attempt, { channel, card }: PageChoice, now: Date): boolean {
+/** Whether this open attempt is what the submit asks for. With another number or bank it is not. */
+function isWaitingFor(attempt: Attempt, { channel, card, input }: PageChoice, now: Date): boolean {
   const { instructions, instructionsExpireAt } = attempt
   if (attempt.status !== 'pending' || attempt.channel !== channel || !instructions) return false
   if (instructionsExpireAt && instructionsExpireAt <= now) return false
   switch (instructions.kind) {
     case 'account':
+      return true
     case 'prompt':
     case 'pay to':
     case 'code wanted':
     case 'dial':
     case 'qr':
-      return true
+      return isSameInput(attempt.input, input ?? null)
     case 'confirm':
       return false
     case 'step':
       return instructions.savedCard === card
     case 'link':
-      return card === undefined || (card === 'new' && !instructions.savedCard)
+      return (
+        isSameInput(attempt.input, input ?? null) && (card === undefined || (card === 'new' && !instructions.savedCard))
+      )
   }
 }
 

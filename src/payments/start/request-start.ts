@@ -102,11 +102,6 @@ export type Ready = Started | Extract<Answer, { kind: 'confirm' | 'step' }>
 export function instructionsFrom(answer: Ready, { order, saved }: Intent, merchantName: string): IssuedInstructions {
   const { providerReference } = answer
   switch (answer.kind) {
-    case 'link': {
-      const { link, publicKey, paidOnce, expiresAt: instructionsExpireAt } = answer
-      const details = { ...(paidOnce && { paidOnce }), ...(saved && { savedCard: saved.id }) }
-      return { instructions: { kind: 'link', link, publicKey, ...details }, instructionsExpireAt, providerReference }
-    }
     case 'confirm': {
       assert(saved, 'only a saved card needs a confirmation')
       const { link, publicKey } = answer
@@ -118,18 +113,33 @@ export function instructionsFrom(answer: Ready, { order, saved }: Intent, mercha
       const instructions: Instructions = { kind: 'step', link: answer.link, savedCard: saved.id }
       return { instructions, instructionsExpireAt: order.expiresAt, providerReference }
     }
+    default:
+      return instructionsOfStart(answer, merchantName, saved?.id)
+  }
+}
+
+/** `savedCard`: the one that the provider's page offers. */
+export function instructionsOfStart(
+  answer: Started,
+  merchantName: string,
+  savedCard: SavedCardId | undefined = undefined,
+): IssuedInstructions {
+  const { providerReference, expiresAt: instructionsExpireAt, ...given } = answer
+  switch (given.kind) {
+    case 'link': {
+      const { kind, link, publicKey, paidOnce } = given
+      const instructions = { kind, link, publicKey, ...(paidOnce && { paidOnce }), ...(savedCard && { savedCard }) }
+      return { instructions, instructionsExpireAt, providerReference }
+    }
     case 'account': {
-      const { providerReference: _, expiresAt, ...account } = answer
-      const accountName = answer.accountName ?? merchantName
-      return { instructions: { ...account, accountName }, instructionsExpireAt: expiresAt, providerReference }
+      const instructions = { ...given, accountName: given.accountName ?? merchantName }
+      return { instructions, instructionsExpireAt, providerReference }
     }
     case 'prompt':
     case 'pay to':
     case 'code wanted':
     case 'dial':
-    case 'qr': {
-      const { providerReference: _, expiresAt: instructionsExpireAt, ...instructions } = answer
-      return { instructions, instructionsExpireAt, providerReference }
-    }
+    case 'qr':
+      return { instructions: given, instructionsExpireAt, providerReference }
   }
 }

@@ -1,7 +1,7 @@
 import type { Queries, Writes } from '../../database/database.ts'
 import { canTake } from '../../integrations/integration.ts'
 import { type EnabledIntegration, listEnabledIntegrations } from '../../integrations/integration-store.ts'
-import type { Channel } from '../../kernel/channel.ts'
+import { CHANNEL_FACTS, type Channel } from '../../kernel/channel.ts'
 import type { AttemptId, SavedCardId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Scope } from '../../kernel/scope.ts'
@@ -12,7 +12,7 @@ import { changePayment, writeDecision } from '../change-payment.ts'
 import type { PaymentDeps } from '../deps.ts'
 import { settleAttempt } from '../settle/settle-attempt.ts'
 import type { Attempt } from '../state/attempt.ts'
-import { newAttempt } from '../state/new-attempt.ts'
+import { newAttempt, storedInput } from '../state/new-attempt.ts'
 import type { Payment } from '../state/payment.ts'
 import {
   type AwaitingConfirmation,
@@ -22,6 +22,7 @@ import {
   confirmSavedCard,
   type Decision,
   findOpenAttempt,
+  type IssuedInstructions,
   type PaymentState,
   storeInstructions,
 } from '../state/payment-state.ts'
@@ -58,15 +59,16 @@ export interface Start {
 }
 
 /**
- * Starts an attempt: commits the intent, calls the provider, commits its answer. If an attempt of the same provider and
- * channel is open, it is returned and the provider is not called.
+ * Starts an attempt: commits the intent, calls the provider, commits its answer. If an attempt of the same provider,
+ * channel and input is open, it is returned and the provider is not called.
  */
 export async function startAttempt(deps: PaymentDeps, payment: Payment, start: Start): Promise<StartedAttempt> {
   const { capabilities, channel, startedBy } = start
   const next = await changePayment(deps, payment.id, {
     read: (tx) => readStartContext(tx, payment),
     decide: (state, context, tx): StartedAttempt | Intent => {
-      const open = findOpenAttempt(state, { provider: capabilities.name, channel }, deps.clock.now())
+      const wanted = { provider: capabilities.name, channel, input: storedInput(start.input) }
+      const open = findOpenAttempt(state, wanted, deps.clock.now())
       if (open && startedBy) tx.write(startedIdSaved(startedBy, open.id))
       return open ? { state, attempt: open } : writeIntent({ tx, deps, state, context }, start)
     },
@@ -154,7 +156,7 @@ function savedCardFor(
   { card }: Pick<Start, 'card'>,
   cards: SealedCard[],
 ): Intent['saved'] {
-  if (channel !== 'card' || card === 'new') return undefined
+  if (!CHANNEL_FACTS[channel].savesCards || card === 'new') return undefined
   const found = cards.find(
     (each) =>
       each.provider === provider && each.keysVersion === keysVersion && (card === undefined || each.id === card),
@@ -224,7 +226,8 @@ async function handOut(
   answer: Ready,
   call: CallRecord | undefined,
 ): Promise<StartedAttempt> {
-  const started = await saveInstructions(deps, intent, answer, call)
+  const issued = instructionsFrom(answer, intent, intent.merchantName)
+  const started = await saveInstructions(deps, intent.attempt, issued, call)
   if (started.attempt.status === 'successful') return started
   assertNotEnded(started.state.payment, deps.clock.now())
   if (started.attempt.status === 'failed') throw answeredTooLate(intent.attempt)
@@ -265,8 +268,9 @@ async function startUnknown(
   const { attempt, saved } = intent
   const { provider, reference } = attempt
   // An error status instead of a page or an account number: the customer received nothing to pay with, so no money can
-  // move. This does not hold for a direct charge of a saved card.
-  const unusable = onPage && answer.errorStatus !== undefined && !saved?.isChosen
+  // move. This does not hold for a direct charge of a saved card, and for a phone that may ask.
+  const { asksByItself } = CHANNEL_FACTS[attempt.channel]
+  const unusable = onPage && answer.errorStatus !== undefined && !saved?.isChosen && !asksByItself
   if (answer.neverSent || unusable) {
     await settleStart(deps, intent, notStartedOutcome(answer.because), call)
     throw new AttemptNotStarted(
@@ -294,14 +298,12 @@ function settleStart(
   return settleAttempt(deps, attempt, { outcome, source: 'start', ...(call && { call }) })
 }
 
-async function saveInstructions(
+export function saveInstructions(
   deps: PaymentDeps,
-  intent: Intent,
-  answer: Ready,
+  attempt: Attempt,
+  issued: IssuedInstructions,
   call: CallRecord | undefined,
 ): Promise<StartedAttempt> {
-  const { attempt, merchantName } = intent
-  const issued = instructionsFrom(answer, intent, merchantName)
   return changePayment(deps, attempt.paymentId, {
     decide: (before, _, tx) => {
       const now = deps.clock.now()
@@ -310,7 +312,7 @@ async function saveInstructions(
       if (call) tx.write(callRecorded(call))
       // Notices may have used the provider's own reference before we knew it.
       const { provider, orderReference } = attempt
-      const reference = answer.providerReference
+      const reference = issued.providerReference
       if (reference !== orderReference) {
         tx.write(referenceLocked(attempt, { provider, reference }))
         tx.write(noticesWaitAgain(attempt, { provider, reference }, now))

@@ -145,11 +145,22 @@ export function isOpen({ status }: Attempt): boolean {
 
 /**
  * The provider did not answer the start, no instructions were handed out, no card was charged, and the provider does
- * not know the order. Such an attempt cannot be paid.
+ * not know the order. Such an attempt cannot be paid, except where the provider asks the customer by itself.
  */
 export function isUnstarted(attempt: Attempt): boolean {
-  const { status, instructions, chargedAtOnce, noticeSaidPaid, knownToProvider } = attempt
+  const { status, channel, instructions, chargedAtOnce, noticeSaidPaid, knownToProvider } = attempt
+  if (CHANNEL_FACTS[channel].asksByItself) return false
   return status === 'processing' && instructions === null && !chargedAtOnce && !noticeSaidPaid && !knownToProvider
+}
+
+/** How long a phone asks, where the provider does not tell. */
+const ASKED_FOR_MS = 180_000
+
+/** The customer may be asked on the phone, by a start whose answer was lost. */
+export function mayBeAsked({ channel, instructions, askedAt }: Attempt, now: Date): boolean {
+  return (
+    CHANNEL_FACTS[channel].asksByItself && instructions === null && now.getTime() - askedAt.getTime() < ASKED_FOR_MS
+  )
 }
 
 /**

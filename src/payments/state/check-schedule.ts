@@ -2,6 +2,7 @@
 // attempt is checked with increasing intervals (backoff) until its outcome is known and no more money can arrive. It
 // ends with an answer and not with a date: without a clear answer after the instructions had ended, an attempt is
 // asked about for as long as it exists.
+import { CHANNEL_FACTS } from '../../kernel/channel.ts'
 import { type Attempt, type CheckSchedule, comesInParts, isUnasked, isUnstarted } from './attempt.ts'
 
 const SECOND = 1_000
@@ -40,6 +41,17 @@ const OPEN_AFTER = [
   ...steps(90 * MINUTE, 6 * HOUR, 30 * MINUTE),
 ]
 const OPEN_THEN_EVERY = HOUR
+/** A phone asks for one to three minutes, and the answer comes in that time. After it, as for other instructions. */
+const PROMPT_AFTER = [
+  15 * SECOND,
+  30 * SECOND,
+  MINUTE,
+  2 * MINUTE,
+  200 * SECOND,
+  ...OPEN_AFTER.filter((offset) => offset > 200 * SECOND),
+]
+/** Some networks let the customer approve after the phone has stopped asking. */
+const LATE_APPROVAL_MS = HOUR
 /** Some links accept a second card after success. That money is surplus, and its notice may be lost. */
 const PAID_LINK_AFTER = [10 * MINUTE, 6 * HOUR]
 /** After a link has expired. */
@@ -102,8 +114,28 @@ function earlier(one: Date | null, other: Date | null): Date | null {
 function whileOpen(attempt: Attempt, now: Date): Date | null {
   const { since, lastActivityAt } = attempt.checks
   const start = lastActivityAt && lastActivityAt > since ? lastActivityAt : since
-  const next = after(start, OPEN_AFTER, now) ?? nextStep(start, OPEN_THEN_EVERY, now)
+  const offsets = isAskedOnPhone(attempt) ? PROMPT_AFTER : OPEN_AFTER
+  const next = after(start, offsets, now) ?? nextStep(start, OPEN_THEN_EVERY, now)
   return next < endOf(attempt) ? next : null
+}
+
+/** The customer answers on the phone, in a short time; perhaps also where the answer to the start was lost. */
+function isAskedOnPhone({ channel, instructions }: Attempt): boolean {
+  switch (instructions?.kind) {
+    case 'prompt':
+    case 'code wanted':
+      return true
+    case 'link':
+    case 'confirm':
+    case 'step':
+    case 'account':
+    case 'pay to':
+    case 'dial':
+    case 'qr':
+      return false
+    case undefined:
+      return CHANNEL_FACTS[channel].asksByItself
+  }
 }
 
 function afterEnd(attempt: Attempt, now: Date): Date | null {
@@ -113,8 +145,12 @@ function afterEnd(attempt: Attempt, now: Date): Date | null {
   return after(new Date(Math.max(end.getTime(), since.getTime())), CLOSED_AFTER, now)
 }
 
-function endOf({ instructionsExpireAt, checks }: Attempt): Date {
-  return instructionsExpireAt ?? checks.since
+/** No money is expected after it. A phone that has refused is not asked again, so a failed prompt has ended. */
+function endOf(attempt: Attempt): Date {
+  const { instructionsExpireAt, status, checks } = attempt
+  const end = instructionsExpireAt ?? checks.since
+  if (!isAskedOnPhone(attempt)) return end
+  return status === 'failed' ? checks.since : new Date(end.getTime() + LATE_APPROVAL_MS)
 }
 
 function after(start: Date, offsets: number[], now: Date): Date | null {

@@ -2,7 +2,7 @@ import type { Channel } from '../../kernel/channel.ts'
 import { type AttemptId, newAttemptReference, newId, uuidOf } from '../../kernel/ids.ts'
 import type { Capabilities } from '../../providers/capabilities.ts'
 import type { ChannelInput } from '../../providers/provider.ts'
-import type { Attempt } from './attempt.ts'
+import type { Attempt, StoredInput } from './attempt.ts'
 import { restartSchedule } from './check-schedule.ts'
 import { priceOf } from './payment-options.ts'
 import type { PaymentState } from './payment-state.ts'
@@ -21,6 +21,12 @@ interface AttemptStart {
 /** Our name of the order at the provider. */
 export const orderReferenceOf = (id: AttemptId) => uuidOf(id).replaceAll('-', '')
 
+/** Without the code, which is a secret of the customer. */
+export function storedInput(input: ChannelInput | undefined): StoredInput | null {
+  const { preAuthorisationCode: _, ...stored } = input ?? {}
+  return Object.keys(stored).length > 0 ? stored : null
+}
+
 /** A new attempt, before its provider is called. */
 export function newAttempt(
   { payment, attempts }: PaymentState,
@@ -30,7 +36,6 @@ export function newAttempt(
   const { place } = payment
   const id = newId('attempt', now, place)
   const orderReference = orderReferenceOf(id)
-  const { preAuthorisationCode: _, ...stored } = input ?? {}
   return {
     id,
     place,
@@ -42,7 +47,7 @@ export function newAttempt(
     provider: capabilities.name,
     keysVersion,
     channel,
-    input: Object.keys(stored).length > 0 ? stored : null,
+    input: storedInput(input),
     status: 'processing',
     currency: payment.currency,
     ...priceOf(payment, capabilities, channel),

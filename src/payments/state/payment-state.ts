@@ -3,8 +3,9 @@ import type { EventType } from '../../events/event.ts'
 import type { AttemptId, SavedCardId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import { failureOf } from '../../providers/failure.ts'
-import { type Attempt, ENDED_BY_PERSON, type Instructions, MAX_ATTEMPTS } from './attempt.ts'
+import { type Attempt, ENDED_BY_PERSON, type Instructions, isOpen, MAX_ATTEMPTS, mayBeAsked } from './attempt.ts'
 import { type Case, caseChanges, isReviewOfAttempt, withoutCases } from './case.ts'
+import { isSameInput } from './channel-input.ts'
 import { restartSchedule, withNextCheck } from './check-schedule.ts'
 import { withHeldMoney } from './held-money.ts'
 import { assertPending, type Payment } from './payment.ts'
@@ -92,12 +93,13 @@ export function assertCanStartAttempt(state: PaymentState, now: Date, limit = MA
 }
 
 /**
- * The attempt that a repeated initialize returns: same provider and channel, with instructions that are still open. A
- * second link or account number for the same order could be paid as well. Throws when the payment cannot be paid now.
+ * The attempt that a repeated initialize returns: same provider, channel and input, with instructions that are still
+ * open, or a phone that may still ask. A second link, account number or prompt for the same order could be paid as
+ * well. Throws when the payment cannot be paid now.
  */
 export function findOpenAttempt(
   state: PaymentState,
-  { provider, channel }: Pick<Attempt, 'provider' | 'channel'>,
+  { provider, channel, input }: Pick<Attempt, 'provider' | 'channel' | 'input'>,
   now: Date,
 ): Attempt | undefined {
   assertPayable(state, now)
@@ -106,7 +108,8 @@ export function findOpenAttempt(
       attempt.provider === provider &&
       attempt.channel === channel &&
       attempt.status === 'pending' &&
-      attempt.instructions !== null &&
+      isSameInput(attempt.input, input) &&
+      (attempt.instructions !== null || mayBeAsked(attempt, now)) &&
       (attempt.instructionsExpireAt === null || attempt.instructionsExpireAt > now),
   )
 }
@@ -228,6 +231,43 @@ export function confirmSavedCard(state: PaymentState, attemptId: AttemptId, page
     pageKey,
     checks: restartSchedule(now),
   }
+  return decide(replaceAttempt(state, withNextCheck(after, before, now)), statusChange(before, after), now)
+}
+
+/** An attempt whose provider asks for a code. */
+export type AwaitingCode = Attempt & { instructions: Extract<Instructions, { kind: 'code wanted' }> }
+
+export function wantsCode(attempt: Attempt): attempt is AwaitingCode {
+  return attempt.instructions?.kind === 'code wanted'
+}
+
+/** The attempt that waits for a code. Throws the Problem when there is none, or a code is on its way already. */
+export function attemptForCode(state: PaymentState, now: Date): AwaitingCode {
+  assertNotEnded(state.payment, now)
+  const attempt = state.attempts.filter(wantsCode).findLast(isOpen)
+  if (attempt?.status === 'processing') assertNoneProcessing({ ...state, attempts: [attempt] })
+  if (!attempt || (attempt.instructionsExpireAt && attempt.instructionsExpireAt <= now)) {
+    throw new Problem(
+      'input_not_expected',
+      'No attempt of this payment waits for a code. Read the payment for its state.',
+    )
+  }
+  return attempt
+}
+
+/** The code goes to the provider. Until it answers, the outcome is unknown: the money may move at once. */
+export function giveCode(state: PaymentState, before: AwaitingCode, now: Date): Decision {
+  const after: Attempt = { ...before, status: 'processing', checks: restartSchedule(now) }
+  return decide(replaceAttempt(state, withNextCheck(after, before, now)), statusChange(before, after), now)
+}
+
+/** The provider refused the code, or never got it, so the customer can give it again. */
+export function wantCodeAgain(state: PaymentState, attemptId: AttemptId, now: Date): Decision {
+  const before = attemptIn(state, attemptId)
+  if (before.status !== 'processing' || before.noticeSaidPaid || !wantsCode(before)) return decide(state, [], now)
+  const status = waitingStatus(state)
+  const resolvedAt = status === 'abandoned' ? now : null
+  const after: Attempt = { ...before, status, resolvedAt, checks: restartSchedule(now) }
   return decide(replaceAttempt(state, withNextCheck(after, before, now)), statusChange(before, after), now)
 }
 

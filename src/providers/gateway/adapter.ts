@@ -3,13 +3,11 @@ import {
   type ClientOptions,
   type Declined,
   type ListAnswer,
-  notOffered,
   type Order,
   type Provider,
   type ProviderAnswer,
   type ProviderClient,
   type SavedCardToken,
-  type Start,
   type TimeRange,
   type Unknown,
   unknown,
@@ -26,6 +24,7 @@ import {
   refundOutcomeOf,
   refusalOf,
   reversalsOf,
+  startOf,
   takenOf,
 } from './mapping.ts'
 import { findForgery, readingOf } from './notices.ts'
@@ -75,20 +74,19 @@ function connect({ settings, baseURL, http }: ClientOptions): ProviderClient {
     },
 
     async start(order) {
-      const { channel, savedCard } = order
-      switch (channel) {
-        case 'card': {
-          const asked = { ...describe(order), channel, ...(savedCard !== undefined && { savedCard }) }
-          return cardStart(started(await post('/v1/payments', asked), order))
-        }
-        case 'virtual-bank-account':
-          return accountStart(started(await post('/v1/payments', { ...describe(order), channel: 'transfer' }), order))
-        case 'mobile-money':
-        case 'ussd':
-        case 'bank':
-        case 'qr':
-          return notOffered(channel)
-      }
+      const record = started(await post('/v1/payments', { ...describe(order), ...meansOf(order) }), order)
+      return 'kind' in record ? record : startOf(record, order.channel)
+    },
+
+    async submit({ providerReference, channel }, code) {
+      const answer = await post(`/v1/payments/${encodeURIComponent(providerReference)}/input`, { code })
+      if (answer.kind === 'unknown') return answer
+      const error = answer.status === 422 ? readError(answer.text) : undefined
+      if (error?.code === 'incorrect_otp') return { kind: 'code refused', because: error.message ?? error.code }
+      const record = answer.status === 200 ? readRecord(readData(answer.text)) : undefined
+      if (!record) return unreadable(answer.status)
+      if (record.reference !== providerReference) return unknown('it answered about another order')
+      return startOf(record, channel)
     },
 
     async chargeSavedCard(order, savedCard: SavedCardToken) {
@@ -188,6 +186,25 @@ function describe({ reference, amount, customer, merchantName, returnURL, expire
   }
 }
 
+/** What the customer pays with, in their words. */
+function meansOf({ channel, input, savedCard }: Order): object {
+  switch (channel) {
+    case 'card':
+      return { channel, ...(savedCard !== undefined && { savedCard }) }
+    case 'virtual-bank-account':
+      return { channel: 'transfer' }
+    case 'mobile-money': {
+      const { network, phoneNumber } = input
+      return { channel, network, ...(phoneNumber !== undefined && { phoneNumber }) }
+    }
+    case 'ussd':
+    case 'bank':
+      return { channel, bank: input.bank }
+    case 'qr':
+      return { channel }
+  }
+}
+
 /** The order as they have written it down, or why there is none. */
 function started(answer: ProviderAnswer, order: Order): GatewayRecord | Declined | Unknown {
   if (answer.kind === 'unknown') return answer
@@ -201,26 +218,4 @@ function started(answer: ProviderAnswer, order: Order): GatewayRecord | Declined
   const error = readError(text)
   if (!error || ![400, 401, 402, 403, 422].includes(status)) return unreadable(status)
   return status === 401 || status === 403 ? { ...refusalOf(error), keysRefused: true } : refusalOf(error)
-}
-
-function cardStart(record: GatewayRecord | Declined | Unknown): Start {
-  if ('kind' in record) return record
-  const { link, reference, publicKey, expiresAt } = record
-  if (!link) return unknown('it gave no link')
-  return { kind: 'link', link, providerReference: reference, publicKey, expiresAt, paidOnce: true }
-}
-
-function accountStart(record: GatewayRecord | Declined | Unknown): Start {
-  if ('kind' in record) return record
-  const { account, requested, reference } = record
-  if (!account) return unknown('it gave no account')
-  return {
-    kind: 'account',
-    accountName: account.name,
-    accountNumber: account.number,
-    bankName: account.bank,
-    amountToTransfer: requested,
-    expiresAt: account.expiresAt ?? record.expiresAt,
-    providerReference: reference,
-  }
 }

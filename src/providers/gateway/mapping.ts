@@ -1,10 +1,13 @@
+import type { Channel } from '../../kernel/channel.ts'
 import { money } from '../../kernel/money.ts'
 import { failureOf } from '../failure.ts'
 import {
+  type AccountStart,
   type Declined,
   FAILURE_CODES,
   type Failure,
   type FailureCode,
+  type LinkStart,
   type ListedDispute,
   type ListedRefund,
   type ListedTransaction,
@@ -14,6 +17,9 @@ import {
   type RefundOrder,
   type RefundOutcome,
   type ReversalsAnswer,
+  type Start,
+  type Started,
+  type Unknown,
   unknown,
 } from '../provider.ts'
 import { spreadReversed } from '../spread-reversed.ts'
@@ -47,7 +53,8 @@ export function outcomeOf(record: GatewayRecord): Outcome {
 }
 
 /** The record counts what was returned by payment, and a payment by transfer can have several transactions. */
-export function receiptsOf({ channel, transactions, refunded }: GatewayRecord): Receipt[] {
+export function receiptsOf(record: GatewayRecord): Receipt[] {
+  const { transactions, refunded } = record
   const receipts = transactions
     .filter(({ kind, status }) => (kind === 'charge' || kind === 'transfer') && status === 'paid')
     .map(({ id, amount, currency, at }) => ({
@@ -56,7 +63,7 @@ export function receiptsOf({ channel, transactions, refunded }: GatewayRecord): 
       amount: money(amount, currency),
       at,
     }))
-  return spreadReversed(receipts, channel === 'card' ? refunded : refunded - lostOf(transactions))
+  return spreadReversed(receipts, comesInParts(record) ? refunded - lostOf(transactions) : refunded)
 }
 
 /** What lost disputes took. A receipt of a transfer reports refunds only; reconciliation records lost disputes. */
@@ -104,6 +111,59 @@ export function takenOf({ id, reference, amount, currency, at, refunded }: Gatew
   return refunded > 0 ? { ...receipt, returned: refunded } : receipt
 }
 
+/** What the customer pays with. An order that was decided meanwhile has nothing left to pay with. */
+export function startOf(record: GatewayRecord, channel: Channel): Start {
+  switch (channel) {
+    case 'card':
+      return linkOf(record)
+    case 'virtual-bank-account':
+      return accountOf(record)
+    case 'mobile-money':
+    case 'ussd':
+    case 'bank':
+    case 'qr': {
+      const outcome = outcomeOf(record)
+      return outcome.kind === 'pending' ? meansOf(record, channel) : outcome
+    }
+  }
+}
+
+function meansOf(record: GatewayRecord, channel: Exclude<Channel, 'card' | 'virtual-bank-account'>): Started | Unknown {
+  const { reference: providerReference, expiresAt, prompt, input, payTo, dial, qr } = record
+  const started = { providerReference, expiresAt }
+  switch (channel) {
+    case 'mobile-money':
+      if (payTo) return { kind: 'pay to', ...payTo, ...started }
+      if (input) return { kind: 'code wanted', code: input.kind, message: input.message, ...started }
+      return prompt ? { kind: 'prompt', ...prompt, ...started } : unknown('it gave no prompt')
+    case 'ussd':
+      if (!dial) return unknown('it gave no code to dial')
+      return { kind: 'dial', code: dial.code, bankName: dial.bank, message: dial.message, ...started }
+    case 'bank':
+      return linkOf(record)
+    case 'qr':
+      return qr ? { kind: 'qr', text: qr, ...started } : unknown('it gave no QR code')
+  }
+}
+
+function linkOf({ link, reference, publicKey, expiresAt }: GatewayRecord): LinkStart | Unknown {
+  if (!link) return unknown('it gave no link')
+  return { kind: 'link', link, providerReference: reference, publicKey, expiresAt, paidOnce: true }
+}
+
+function accountOf({ account, requested, reference, expiresAt }: GatewayRecord): AccountStart | Unknown {
+  if (!account) return unknown('it gave no account')
+  return {
+    kind: 'account',
+    accountName: account.name,
+    accountNumber: account.number,
+    bankName: account.bank,
+    amountToTransfer: requested,
+    expiresAt: account.expiresAt ?? expiresAt,
+    providerReference: reference,
+  }
+}
+
 /** A refusal of the request itself: they have done nothing. */
 export function refusalOf({ code, message }: GatewayError): Declined {
   return { kind: 'declined', failure: failureFrom({ code, message }, 'provider_error'), tryId: null }
@@ -136,10 +196,13 @@ function paid(record: GatewayRecord, receipts: Receipt[]): Outcome {
   return { kind: 'paid', receipts, ...(record.savedCard && { savedCard: record.savedCard }) }
 }
 
-/** A card payment is always whole. Transfers may be partial. */
-export function isWhole({ channel, requested }: GatewayRecord, receipts: Receipt[]): boolean {
+/** A transfer may be of any amount, and others may follow. A charge is always whole. */
+const comesInParts = ({ transactions }: GatewayRecord) => transactions.some(({ kind }) => kind === 'transfer')
+
+export function isWhole(record: GatewayRecord, receipts: Receipt[]): boolean {
+  const { requested } = record
   if (receipts.length === 0) return false
-  return channel === 'card' || receipts.reduce((sum, { amount }) => sum + amount.amount, 0) >= requested
+  return !comesInParts(record) || receipts.reduce((sum, { amount }) => sum + amount.amount, 0) >= requested
 }
 
 function lastFailure({ transactions }: GatewayRecord): Declined {

@@ -21,6 +21,7 @@ import {
  */
 const Word = Required(word)
 const Line = Lenient(line)
+const Text = Required((value) => line(value) ?? undefined)
 const Amount = Required(wholeNumber)
 const Time = Required(date)
 const Currency = Required(currencyOf)
@@ -29,16 +30,27 @@ const SUM = { id: Word, amount: Amount, currency: Currency }
 // The type is a prefix and the code, so it may be longer than a word.
 const decodeProblem = decoderOf({ type: Required((value) => word(value, 300)), code: Word, detail: Line })
 
-const decodeFailure = decoderOf({ code: Required((value) => line(value) ?? undefined), message: Line })
+const decodeFailure = decoderOf({ code: Text, message: Line })
 
 const decodeTransaction = decoderOf({ ...SUM, kind: Word, status: Word, at: Time, failure: Lenient(decodeFailure) })
 
 const decodeAccount = decoderOf({
   name: Line,
   number: Word,
-  bank: Required((value) => line(value) ?? undefined),
+  bank: Text,
   expiresAt: Lenient(date),
 })
+
+const decodePrompt = decoderOf({ message: Text })
+
+const decodePayTo = decoderOf({ number: Word, account: Word })
+
+const codeKind = (value: unknown) => (value === 'otp' || value === 'voucher' ? value : undefined)
+
+/** A code that the customer has to give first. */
+const decodeInput = decoderOf({ kind: Required(codeKind), message: Text })
+
+const decodeDial = decoderOf({ code: Word, bank: Line, message: Text })
 
 const decodeCard = decoderOf({ token: Word, brand: Line, last4: Word, expiryMonth: Amount, expiryYear: Amount })
 
@@ -53,6 +65,13 @@ const decodeRecord = decoderOf({
   refunded: Amount,
   link: Lenient(webAddress),
   account: Lenient(decodeAccount),
+  prompt: Lenient(decodePrompt),
+  input: Lenient(decodeInput),
+  /** From the network's own menu. */
+  payTo: Lenient(decodePayTo),
+  dial: Lenient(decodeDial),
+  /** The text to encode. */
+  qr: Lenient(word),
   publicKey: Word,
   expiresAt: Time,
   transactions: Required((value) => all(value, decodeTransaction)),

@@ -46,7 +46,7 @@ test('a customer is declined, reads why, pays with another card on the same page
   assert.equal(await page.locator('h1').innerText(), 'Adaeze <b>Kitchen</b>')
   assert.equal(await page.locator('.amount').innerText(), '₦12,500.00')
   await fill(page, '4000 0000 0000 9995')
-  assert.equal(await alertOf(page), 'There is not enough money on this card. You have not been charged.')
+  assert.equal(await alertOf(page), 'There is not enough money on this card or account. You have not been charged.')
   assert.equal(page.url(), link, 'the page stays open')
   assert.equal(await page.getByLabel('Card number').inputValue(), '', 'and forgets what was typed')
   await eventually(

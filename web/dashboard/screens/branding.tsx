@@ -78,6 +78,7 @@ const LANGUAGES = [
   ['en', 'English'],
   ['fr', 'French'],
   ['ar', 'Arabic'],
+  ['sw', 'Swahili'],
 ] as const
 const WIDGETS = [
   ['open', 'A reference opens it'],

@@ -4,6 +4,7 @@ const DECLINED = 'Your bank declined this payment and did not say why.'
 const NOT_ALLOWED =
   'Your bank does not allow this payment on this card. Raise the limit or allow online payments in your bank’s app, or pay another way.'
 const WRONG_CODE = 'The code did not match.'
+const NOT_TOLD_WHY = 'The payment was declined, and we were not told why.'
 
 export const en: Texts = {
   locale: 'en',
@@ -21,18 +22,37 @@ export const en: Texts = {
   backOnline: 'You are back online.',
 
   payWith: 'Pay with',
-  card: 'Card',
-  bankTransfer: 'Bank transfer',
+  method: {
+    card: 'Card',
+    'virtual-bank-account': 'Bank transfer',
+    'mobile-money': 'Mobile money',
+    ussd: 'USSD',
+    bank: 'Pay with bank',
+    qr: 'QR code',
+  },
   newCard: 'New card',
   savedCard: (brand, last4) => `${brand} ending ${last4}`,
   cardNote: 'You enter your card with the payment provider. The shop never sees it.',
   saveCard: 'Keep this card for next time',
   bankTransferNote: 'You get an account number for this payment alone, and transfer from your bank’s app.',
+  mobileNote: 'You get a request on your phone, and approve it with your PIN.',
+  ussdNote: 'You get a code to dial on your phone. It needs no internet.',
+  bankNote: 'You approve the payment with your bank, and come back here.',
+  qrNote: 'You scan a code with the app of your bank.',
+  mobileNumber: 'Mobile money number',
+  network: 'Network',
+  codeBeforehand: (networks) => `Code that you made on your phone (${networks})`,
+  wrongPhoneNumber: (prefix) => `This is not a mobile number of this country. It begins with ${prefix} or with 0.`,
+  chooseNetwork: 'Choose the network of this number.',
+  looksLike: (network) => `This number looks like ${network}. Choose its network.`,
+  chooseBank: 'Choose your bank',
   amount: 'Amount',
   charge: 'Charge',
   total: 'You pay',
   pay: (amount) => `Pay ${amount}`,
   showAccount: 'Get account number',
+  showCode: 'Get the code to dial',
+  showQr: 'Show the QR code',
   continueOnPhone: 'Continue on your phone',
   continueOnPhoneNote: 'Point your phone’s camera here. This page follows along.',
 
@@ -43,8 +63,10 @@ export const en: Texts = {
   provider: 'Enter your card',
   providerNote: 'Continue on your bank’s secure page.',
   providerFramedNote: 'Enter your card in the payment provider’s form.',
+  providerOtherNote: 'You approve the payment on a secure page, and come back here.',
   providerOpen: 'Continue to the secure page',
   useAnotherMethod: 'Use another method',
+  useAnotherNumber: 'Use another number',
 
   transferExactly: (amount) => `Transfer exactly ${amount}`,
   bankName: 'Bank',
@@ -56,6 +78,40 @@ export const en: Texts = {
   sentIt: 'I’ve sent the money',
   newAccount: 'Get a new account number',
   detailsShown: 'Transfer details shown.',
+  narration: 'Narration',
+  narrationNote: 'Write the narration into the transfer, so that your money is found.',
+  dialTransfer: 'Dial from your phone instead',
+
+  prompt: 'Approve on your phone',
+  promptSent: (amount, number) =>
+    number ? `We sent a request for ${amount} to ${number}.` : `We sent a request for ${amount} to your phone.`,
+  promptShows: (name, network) =>
+    `${network ? `It comes from ${network} and names` : 'It names'} ${name}. Enter your PIN there to approve it.`,
+  noPrompt: 'I did not get a request',
+  noPromptPhone: 'See that the phone is on, unlocked and has signal.',
+  noPromptNumber: (number) => `See that the number is right: ${number}.`,
+  noPromptMenu: (network, code) => `On ${network}, dial ${code} and look at the approvals that wait for you.`,
+  waiting: 'We are still checking',
+  waitingNote: (merchant) =>
+    `The time to approve is over. If you approved, wait here or close this page: ${merchant} will be told. Pay again only if you did not approve, or you could pay twice.`,
+  earlierPrompt: (number) =>
+    `An earlier request${number ? ` to ${number}` : ''} can still be approved. Pay again only if you did not approve it and will not, or you could pay twice.`,
+  earlierOther:
+    'If you have already paid with the details that you were shown, do not pay again: wait until it is confirmed.',
+  enterCode: 'Enter the code',
+  code: 'Code',
+  sendCode: 'Continue',
+  codeRefused: 'This code is not right. Check it, and enter it again.',
+  payTo: (amount) => `Pay ${amount} on your phone`,
+  payToNote: 'Open the menu of mobile money, choose to pay a bill, and enter this.',
+  payToNumber: 'Business number',
+  dial: 'Dial this code on your phone',
+  dialNote: (bank) =>
+    bank
+      ? `Dial it with the number that ${bank} knows, and follow the steps.`
+      : 'Dial it with the number that your bank knows, and follow the steps.',
+  scan: 'Scan to pay',
+  scanNote: 'Open the app of your bank, and scan this code.',
 
   checking: 'Checking for your transfer',
   checkingNote: 'This page changes by itself as soon as the money is here.',
@@ -85,9 +141,24 @@ export const en: Texts = {
     prompt_expired: 'The request on your phone was not approved in time.',
     subscriber_unknown: 'This phone number has no mobile money account.',
     transfer_expired: 'The account number expired before the money came.',
+    customer_cancelled: 'The request was declined on the phone. Try again, and approve it with your PIN.',
     provider_unavailable: 'The bank did not answer. Wait a minute and try again.',
     provider_error: 'The payment could not be made.',
     other: DECLINED,
+  },
+  reasonOnPhone: {
+    insufficient_funds: 'There is not enough money in the account. Top it up and try again, or pay another way.',
+    card_declined: NOT_TOLD_WHY,
+    incorrect_pin: 'The PIN was not right. Try again, and enter the PIN of your account on the phone.',
+    incorrect_otp: 'The code was not right. Try again with a new one.',
+    authentication_failed: 'It could not be confirmed that it was you. Try again, and follow the steps on the phone.',
+    limit_exceeded:
+      'The amount is above the limit of the account. Ask your network or bank to raise it, or pay another way.',
+    suspected_fraud: NOT_TOLD_WHY,
+    prompt_expired: 'The request was not approved in time. Keep the phone at hand and unlocked, and try again.',
+    subscriber_unknown: 'This number has no mobile money account. Check the number and the network.',
+    provider_unavailable: 'The network or the bank did not answer. Wait a minute and try again.',
+    other: NOT_TOLD_WHY,
   },
   notCharged: 'You have not been charged.',
   tryAgain: 'Try again',

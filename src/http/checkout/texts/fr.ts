@@ -4,6 +4,7 @@ const DECLINED = 'Votre banque a refusé ce paiement sans dire pourquoi.'
 const NOT_ALLOWED =
   'Votre banque n’autorise pas ce paiement avec cette carte. Relevez le plafond ou autorisez les paiements en ligne dans l’application de votre banque, ou payez autrement.'
 const WRONG_CODE = 'Le code ne correspond pas.'
+const NOT_TOLD_WHY = 'Le paiement a été refusé sans que la raison nous soit donnée.'
 
 export const fr: Texts = {
   locale: 'fr',
@@ -21,19 +22,38 @@ export const fr: Texts = {
   backOnline: 'Vous êtes de nouveau en ligne.',
 
   payWith: 'Payer par',
-  card: 'Carte',
-  bankTransfer: 'Virement bancaire',
+  method: {
+    card: 'Carte',
+    'virtual-bank-account': 'Virement bancaire',
+    'mobile-money': 'Mobile money',
+    ussd: 'USSD',
+    bank: 'Payer avec ma banque',
+    qr: 'Code QR',
+  },
   newCard: 'Nouvelle carte',
   savedCard: (brand, last4) => `${brand} se terminant par ${last4}`,
   cardNote: 'Vous saisissez votre carte chez le prestataire de paiement. La boutique ne la voit jamais.',
   saveCard: 'Garder cette carte pour la prochaine fois',
   bankTransferNote:
     'Vous recevez un numéro de compte réservé à ce paiement et faites le virement depuis l’application de votre banque.',
+  mobileNote: 'Vous recevez une demande sur votre téléphone et la validez avec votre code PIN.',
+  ussdNote: 'Vous recevez un code à composer sur votre téléphone. Internet n’est pas nécessaire.',
+  bankNote: 'Vous validez le paiement auprès de votre banque, puis revenez ici.',
+  qrNote: 'Vous scannez un code avec l’application de votre banque.',
+  mobileNumber: 'Numéro mobile money',
+  network: 'Réseau',
+  codeBeforehand: (networks) => `Code obtenu sur votre téléphone (${networks})`,
+  wrongPhoneNumber: (prefix) => `Ce n’est pas un numéro mobile de ce pays. Il commence par ${prefix} ou par 0.`,
+  chooseNetwork: 'Choisissez le réseau de ce numéro.',
+  looksLike: (network) => `Ce numéro semble être chez ${network}. Choisissez son réseau.`,
+  chooseBank: 'Choisissez votre banque',
   amount: 'Montant',
   charge: 'Frais',
   total: 'Vous payez',
   pay: (amount) => `Payer ${amount}`,
   showAccount: 'Obtenir le numéro de compte',
+  showCode: 'Obtenir le code à composer',
+  showQr: 'Afficher le code QR',
   continueOnPhone: 'Continuer sur votre téléphone',
   continueOnPhoneNote: 'Visez ce code avec l’appareil photo du téléphone. Cette page suivra.',
 
@@ -44,8 +64,10 @@ export const fr: Texts = {
   provider: 'Saisissez votre carte',
   providerNote: 'Continuez sur la page sécurisée de votre banque.',
   providerFramedNote: 'Saisissez votre carte dans le formulaire du prestataire de paiement.',
+  providerOtherNote: 'Vous validez le paiement sur une page sécurisée, puis revenez ici.',
   providerOpen: 'Continuer vers la page sécurisée',
   useAnotherMethod: 'Payer autrement',
+  useAnotherNumber: 'Utiliser un autre numéro',
 
   transferExactly: (amount) => `Virez exactement ${amount}`,
   bankName: 'Banque',
@@ -57,6 +79,39 @@ export const fr: Texts = {
   sentIt: 'J’ai envoyé l’argent',
   newAccount: 'Obtenir un nouveau numéro de compte',
   detailsShown: 'Coordonnées du virement affichées.',
+  narration: 'Libellé',
+  narrationNote: 'Indiquez ce libellé dans le virement, pour que votre argent soit retrouvé.',
+  dialTransfer: 'Composer plutôt un code sur le téléphone',
+
+  prompt: 'Validez sur votre téléphone',
+  promptSent: (amount, number) =>
+    number
+      ? `Nous avons envoyé une demande de ${amount} au ${number}.`
+      : `Nous avons envoyé une demande de ${amount} sur votre téléphone.`,
+  promptShows: (name, network) =>
+    `${network ? `Elle vient de ${network} et indique` : 'Elle indique'} ${name}. Saisissez-y votre code PIN pour valider.`,
+  noPrompt: 'Je n’ai pas reçu de demande',
+  noPromptPhone: 'Vérifiez que le téléphone est allumé, déverrouillé et qu’il capte.',
+  noPromptNumber: (number) => `Vérifiez le numéro : ${number}.`,
+  noPromptMenu: (network, code) => `Chez ${network}, composez le ${code} et regardez les demandes en attente.`,
+  waiting: 'Nous vérifions encore',
+  waitingNote: (merchant) =>
+    `Le délai de validation est passé. Si vous avez validé, attendez ici ou fermez cette page : ${merchant} sera informé. Ne payez de nouveau que si vous n’avez pas validé, sinon vous pourriez payer deux fois.`,
+  earlierPrompt: (number) =>
+    `Une demande précédente${number ? ` au ${number}` : ''} peut encore être validée. Ne payez de nouveau que si vous ne l’avez pas validée et ne le ferez pas, sinon vous pourriez payer deux fois.`,
+  earlierOther:
+    'Si vous avez déjà payé avec les indications affichées, ne payez pas de nouveau : attendez la confirmation.',
+  enterCode: 'Saisissez le code',
+  code: 'Code',
+  sendCode: 'Continuer',
+  codeRefused: 'Ce code n’est pas le bon. Vérifiez-le et saisissez-le de nouveau.',
+  payTo: (amount) => `Payez ${amount} sur votre téléphone`,
+  payToNote: 'Ouvrez le menu mobile money, choisissez de payer une facture et saisissez ceci.',
+  payToNumber: 'Numéro du commerçant',
+  dial: 'Composez ce code sur votre téléphone',
+  dialNote: (bank) => `Composez-le avec le numéro que ${bank ?? 'votre banque'} connaît, et suivez les étapes.`,
+  scan: 'Scannez pour payer',
+  scanNote: 'Ouvrez l’application de votre banque et scannez ce code.',
 
   checking: 'Nous cherchons votre virement',
   checkingNote: 'Cette page change d’elle-même dès que l’argent est là.',
@@ -86,9 +141,27 @@ export const fr: Texts = {
     prompt_expired: 'La demande sur votre téléphone n’a pas été approuvée à temps.',
     subscriber_unknown: 'Ce numéro de téléphone n’a pas de compte mobile money.',
     transfer_expired: 'Le numéro de compte a expiré avant l’arrivée de l’argent.',
+    customer_cancelled: 'La demande a été refusée sur le téléphone. Réessayez, et validez-la avec votre code PIN.',
     provider_unavailable: 'La banque n’a pas répondu. Attendez une minute et réessayez.',
     provider_error: 'Le paiement n’a pas pu être effectué.',
     other: DECLINED,
+  },
+  reasonOnPhone: {
+    insufficient_funds: 'Le solde du compte ne suffit pas. Rechargez-le et réessayez, ou payez autrement.',
+    card_declined: NOT_TOLD_WHY,
+    incorrect_pin:
+      'Le code PIN n’est pas le bon. Réessayez, et saisissez le code PIN de votre compte sur le téléphone.',
+    incorrect_otp: 'Le code n’est pas le bon. Réessayez avec un nouveau code.',
+    authentication_failed:
+      'Votre identité n’a pas pu être confirmée. Réessayez, et suivez les étapes sur le téléphone.',
+    limit_exceeded:
+      'Le montant dépasse le plafond du compte. Faites-le relever par votre réseau ou votre banque, ou payez autrement.',
+    suspected_fraud: NOT_TOLD_WHY,
+    prompt_expired:
+      'La demande n’a pas été validée à temps. Gardez le téléphone en main et déverrouillé, puis réessayez.',
+    subscriber_unknown: 'Ce numéro n’a pas de compte mobile money. Vérifiez le numéro et le réseau.',
+    provider_unavailable: 'Le réseau ou la banque n’a pas répondu. Attendez une minute et réessayez.',
+    other: NOT_TOLD_WHY,
   },
   notCharged: 'Vous n’avez pas été débité.',
   tryAgain: 'Réessayer',

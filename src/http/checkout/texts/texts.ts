@@ -1,9 +1,11 @@
+import type { Channel } from '../../../kernel/channel.ts'
 import type { Language } from '../../../merchants/brand.ts'
 import { parseLanguage } from '../../../merchants/branding.ts'
-import type { ShownFailure } from '../screen.ts'
+import type { FailureCode } from '../../../providers/provider.ts'
 import { ar } from './ar.ts'
 import { en } from './en.ts'
 import { fr } from './fr.ts'
+import { sw } from './sw.ts'
 
 /** Everything that the page says. Each sentence tells what happened, whether money was taken, or what to do next. */
 export interface Texts {
@@ -23,18 +25,30 @@ export interface Texts {
   backOnline: string
 
   payWith: string
-  card: string
-  bankTransfer: string
+  method: Record<Channel, string>
   newCard: string
   savedCard(brand: string, last4: string): string
   cardNote: string
   saveCard: string
   bankTransferNote: string
+  mobileNote: string
+  ussdNote: string
+  bankNote: string
+  qrNote: string
+  mobileNumber: string
+  network: string
+  codeBeforehand(networks: string): string
+  wrongPhoneNumber(prefix: string): string
+  chooseNetwork: string
+  looksLike(network: string): string
+  chooseBank: string
   amount: string
   charge: string
   total: string
   pay(amount: string): string
   showAccount: string
+  showCode: string
+  showQr: string
   continueOnPhone: string
   continueOnPhoneNote: string
 
@@ -47,8 +61,11 @@ export interface Texts {
   providerNote: string
   /** The provider's page is shown in a frame. */
   providerFramedNote: string
+  /** The same for other methods than the card. */
+  providerOtherNote: string
   providerOpen: string
   useAnotherMethod: string
+  useAnotherNumber: string
 
   transferExactly(amount: string): string
   bankName: string
@@ -60,6 +77,36 @@ export interface Texts {
   sentIt: string
   newAccount: string
   detailsShown: string
+  narration: string
+  narrationNote: string
+  dialTransfer: string
+
+  /** The network asks on the customer's phone. */
+  prompt: string
+  promptSent(amount: string, number: string | undefined): string
+  /** `name`: as the request shows it. */
+  promptShows(name: string, network: string | undefined): string
+  noPrompt: string
+  noPromptPhone: string
+  noPromptNumber(number: string): string
+  /** `code`: opens the network's menu. */
+  noPromptMenu(network: string, code: string): string
+  waiting: string
+  waitingNote(merchant: string): string
+  /** Before a second request, while the first can still be approved. */
+  earlierPrompt(number: string | undefined): string
+  earlierOther: string
+  enterCode: string
+  code: string
+  sendCode: string
+  codeRefused: string
+  payTo(amount: string): string
+  payToNote: string
+  payToNumber: string
+  dial: string
+  dialNote(bank: string | undefined): string
+  scan: string
+  scanNote: string
 
   checking: string
   checkingNote: string
@@ -72,7 +119,9 @@ export interface Texts {
   sendTheRest(rest: string): string
 
   failed: string
-  reason: Record<ShownFailure, string>
+  reason: Record<FailureCode, string>
+  /** Where the customer pays by phone or at the bank: what to do there. */
+  reasonOnPhone: Partial<Record<FailureCode, string>>
   notCharged: string
   tryAgain: string
   useAnotherCard: string
@@ -145,7 +194,7 @@ export interface Texts {
   tryShortly: string
 }
 
-export const TEXTS: Record<Language, Texts> = { en, fr, ar }
+export const TEXTS: Record<Language, Texts> = { en, fr, ar, sw }
 
 /** The link's own wish, then the merchant's, then the browser's. */
 export function languageFor(

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { merchantOfKey } from '../keys.ts'
+import { booksByNow, giveCode } from './answer-prompt.ts'
 import type { Dice } from './dice.ts'
 import { listDisputes, listRefunds, returnsOf } from './disputes.ts'
 import { type CallFault, type Chance, callFault } from './faults.ts'
@@ -7,6 +8,7 @@ import type { HeldSockets } from './held-sockets.ts'
 import {
   isReference,
   readChargeRequest,
+  readCode,
   readPaymentRequest,
   readRefundRequest,
   readTransactionsQuery,
@@ -61,8 +63,19 @@ export function apiRoutes(app: FastifyInstance, { ledger, dice, held, masterKey 
       const { reference } = request.params as { reference: string }
       const payment = isReference(reference) ? await findPayment(ledger.database, merchantUuid, reference) : undefined
       if (!payment) throw notFound('There is no payment with this reference.')
-      const books = await booksOf(ledger.database, payment)
+      const books = await booksByNow(ledger, payment, dice)
       return isSilent(payment, books.transactions) ? 'silence' : { status: 200, data: record(books) }
+    }),
+  )
+
+  app.post(
+    '/v1/payments/:reference/input',
+    HIDDEN,
+    answering(async ({ merchantUuid, chance, request }) => {
+      const { reference } = request.params as { reference: string }
+      const payment = isReference(reference) ? await findPayment(ledger.database, merchantUuid, reference) : undefined
+      if (!payment) throw notFound('There is no payment with this reference.')
+      return { status: 200, data: record(await giveCode(ledger, payment, readCode(request.body), chance)) }
     }),
   )
 

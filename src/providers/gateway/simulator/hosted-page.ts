@@ -16,6 +16,9 @@ export interface PageOptions {
   mistake?: Mistake
   /** Inside a frame: the page around it shows the merchant, the amount and a way to cancel. */
   framed?: boolean
+  /** Default: the test cards. */
+  below?: Html | null
+  canCancel?: boolean
 }
 
 /** The card form, empty each time: what was typed into it is never sent back. */
@@ -95,31 +98,37 @@ export function troublePage(heading: string, note: string): string {
   )
 }
 
-function paymentPage(payment: Payment, { mistake, framed }: PageOptions, body: Html): string {
+export function paymentPage(payment: Payment, options: PageOptions, body: Html): string {
+  const { mistake, framed, below = testCards(), canCancel = !framed } = options
   const title = `Pay ${amountOf(payment)} to ${payment.merchantName}`
   return render(
     mistake ? `Error: ${title}` : title, // the first thing that a screen reader says
-    html`${framed ? html`<h1>Card details</h1>` : html`<h1>${payment.merchantName}</h1><p class="amount">${amountOf(payment)}</p>`}
+    html`${framed ? html`<h1>${payment.prompt ? 'Your bank' : 'Card details'}</h1>` : html`<h1>${payment.merchantName}</h1><p class="amount">${amountOf(payment)}</p>`}
 ${mistake && !mistake.field ? html`<p class="alert" role="alert">${mistake.message}</p>` : null}
 ${body}
-${framed ? null : html`<form method="post" class="next"><button class="quiet" name="action" value="cancel">Cancel</button></form>`}`,
-    { below: testCards() },
+${canCancel ? html`<form method="post" class="next"><button class="quiet" name="action" value="cancel">Cancel</button></form>` : null}`,
+    { below },
   )
 }
 
-function amountOf({ requested, currency }: Payment): string {
+export function amountOf({ requested, currency }: Payment): string {
   return formatMoney(money(requested, currency as Currency))
 }
 
 function testCards(): Html {
-  const rows = TEST_CARDS.map(({ number, says }) => html`<tr><td>${number}</td><td>${says}</td></tr>`.text).join('\n')
-  return html`<details><summary>Test cards</summary>
-<table>${new Html(rows)}</table>
-<p>Any date to come, any security code. The one-time code is ${RIGHT_CODE}.</p>
+  const rows = TEST_CARDS.map(({ number, says }) => [number, says] as const)
+  return testTable('Test cards', rows, `Any date to come, any security code. The one-time code is ${RIGHT_CODE}.`)
+}
+
+export function testTable(title: string, rows: (readonly [string, string])[], note: string): Html {
+  const lines = rows.map(([what, says]) => html`<tr><td>${what}</td><td>${says}</td></tr>`.text).join('\n')
+  return html`<details><summary>${title}</summary>
+<table>${new Html(lines)}</table>
+<p>${note}</p>
 </details>`
 }
 
-function render(title: string, body: Html, more: { head?: Html | null; below?: Html } = {}): string {
+export function render(title: string, body: Html, more: { head?: Html | null; below?: Html | null } = {}): string {
   return html`<!doctype html>
 <html lang="en">
 <head>

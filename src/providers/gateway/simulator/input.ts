@@ -1,12 +1,16 @@
+import { isMobileNetwork, MOBILE_NETWORKS, PAID_FROM_MENU } from '../../../kernel/mobile-networks.ts'
+import { offerOf } from '../../capabilities.ts'
+import { capabilities } from '../capabilities.ts'
 import { FAULT_KINDS, type Faults, NO_FAULTS } from './faults.ts'
 import type { PaymentRequest } from './open-payment.ts'
+import { CHANNELS, type Channel } from './record.ts'
 import type { RefundRequest } from './refund-payment.ts'
 import { invalid } from './refusal.ts'
 
 /** Requests, parsed at the door. After it the types are trusted. */
 type Body = Record<string, unknown>
 
-const CURRENCIES = ['NGN', 'GHS', 'KES', 'ZAR', 'USD']
+const { currencies: CURRENCIES } = capabilities
 const MAX_AMOUNT = 1_000_000_000_000_000
 const REFERENCE = /^[A-Za-z0-9_.:-]{1,100}$/
 // PostgreSQL keeps no U+0000, and nothing here is written in control characters.
@@ -19,10 +23,63 @@ export function readBody(value: unknown): Body {
 
 export function readPaymentRequest(value: unknown): PaymentRequest {
   const body = readBody(value)
-  if (body.channel !== 'card' && body.channel !== 'transfer') throw invalid('channel must be "card" or "transfer".')
-  const savedCard = readOptionalText(body, 'savedCard')
-  if (savedCard !== null && body.channel !== 'card') throw invalid('savedCard goes with the channel "card" only.')
-  return { ...readCommon(body), channel: body.channel, savedCard }
+  const channel = CHANNELS.find((name) => name === body.channel)
+  if (!channel) throw invalid(`channel must be one of ${CHANNELS.join(', ')}.`)
+  const common = readCommon(body)
+  const { savedCard = null, customer } = readMeans(body, channel, common.currency)
+  if (savedCard === null && readOptionalText(body, 'savedCard') !== null) {
+    throw invalid('savedCard goes with the channel "card" only.')
+  }
+  return { ...common, channel, savedCard, ...(customer && { customer }) }
+}
+
+type Means = Partial<Pick<PaymentRequest, 'savedCard' | 'customer'>>
+
+/** What the customer pays with. */
+function readMeans(body: Body, channel: Channel, currency: string): Means {
+  switch (channel) {
+    case 'card':
+      return { savedCard: readOptionalText(body, 'savedCard') }
+    case 'transfer':
+      return {}
+    case 'mobile-money':
+      return { customer: { ...readHandset(body, currency), bank: null } }
+    case 'ussd':
+    case 'bank': {
+      const { banks = [] } = offerOf(capabilities, channel, currency) ?? {}
+      const bank = banks.find(({ code }) => code === body.bank)
+      if (!bank) throw invalid(`bank must be one of ${banks.map(({ code }) => code).join(', ')}.`)
+      return { customer: { phoneNumber: null, network: null, bank: bank.name } }
+    }
+    case 'qr':
+      return { customer: { phoneNumber: null, network: null, bank: null } }
+  }
+}
+
+function readHandset(body: Body, currency: string) {
+  const known = Object.values(offerOf(capabilities, 'mobile-money', currency)?.networks ?? {}).flat()
+  const network = typeof body.network === 'string' && isMobileNetwork(body.network) ? body.network : undefined
+  if (!network || !known.includes(network)) throw invalid(`network must be one of ${known.join(', ')}.`)
+  if (PAID_FROM_MENU.has(network)) return { network, phoneNumber: null }
+  const phoneNumber = readText(body, 'phoneNumber')
+  if (!/^\+\d{8,15}$/.test(phoneNumber)) {
+    throw invalid(`phoneNumber must be such as +233551234987: ${MOBILE_NETWORKS[network]} asks on that phone.`)
+  }
+  return { network, phoneNumber }
+}
+
+export function readCode(value: unknown): string {
+  return readText(readBody(value), 'code')
+}
+
+export const ANSWERS = ['approve', 'refuse', 'expire'] as const
+export type CustomerAnswer = (typeof ANSWERS)[number]
+
+export function readAnswer(value: unknown): CustomerAnswer {
+  const { answer } = readBody(value)
+  const known = ANSWERS.find((name) => name === answer)
+  if (!known) throw invalid(`answer must be one of ${ANSWERS.join(', ')}.`)
+  return known
 }
 
 export function readChargeRequest(value: unknown): PaymentRequest {

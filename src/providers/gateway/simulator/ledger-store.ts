@@ -1,23 +1,26 @@
 import type { Transaction as DatabaseTransaction, Queries } from '../../../database/database.ts'
 import { Fixed, sql } from '../../../database/sql.ts'
-import type { Place } from '../../../kernel/place.ts'
+import { ALL_PLACES, type Place } from '../../../kernel/place.ts'
 import type { FailureCode } from '../../provider.ts'
 import { placeOfPageToken } from './new-id.ts'
 import { placeOfMerchant } from './place.ts'
-import type { AwaitingCode, Payment, PaymentKey, SavedCard, Transaction, TransactionKind } from './record.ts'
+import type { Prompt } from './prompts.ts'
+import type { AwaitingCode, Channel, Payment, PaymentKey, SavedCard, Transaction, TransactionKind } from './record.ts'
 
 export interface NewPayment {
   merchantUuid: string
   reference: string
   requestDigest: Buffer
-  channel: 'card' | 'transfer'
+  channel: Channel
   requested: number
   currency: string
   merchantName: string
   returnURL: string
   expiresAt: Date
   pageToken: string | null
+  hasAccount: boolean
   offeredCard: string | null
+  prompt: Prompt | null
 }
 
 const cardJson = (name: string) => `case when ${name}.token is not null then json_build_object(
@@ -28,7 +31,7 @@ const cardJson = (name: string) => `case when ${name}.token is not null then jso
 const PAYMENT =
   new Fixed(`select payment.place, payment.id, payment.merchant_id as "merchantUuid", payment.reference, request_digest as "requestDigest", channel,
   requested, currency, taken, refunded, merchant_name as "merchantName", return_url as "returnURL", page_token as "pageToken",
-  account_number as "accountNumber", awaiting_code as "awaitingCode", expires_at as "expiresAt", cancelled_at as "cancelledAt",
+  account_number as "accountNumber", prompt, decides_at as "decidesAt", awaiting_code as "awaitingCode", expires_at as "expiresAt", cancelled_at as "cancelledAt",
   ${cardJson('offered')} as "offeredCard", ${cardJson('kept')} as "keptCard", clock_timestamp() as "readAt"
   from gateway_payments payment
   left join gateway_cards offered on offered.place = $1 and offered.token = payment.offered_card
@@ -43,13 +46,13 @@ const TRANSACTION =
  * reference is taken. Waits for a concurrent insert of the same reference.
  */
 export async function insertPayment(tx: DatabaseTransaction, payment: NewPayment): Promise<PaymentKey | undefined> {
-  const account = payment.channel === 'transfer' ? await nextAccountNumber(tx) : null
+  const account = payment.hasAccount ? await nextAccountNumber(tx) : null
   return tx.row<PaymentKey>(sql`
     insert into gateway_payments (place, merchant_id, reference, request_digest, channel, requested, currency, email, merchant_name,
-      return_url, expires_at, page_token, offered_card, account_number)
+      return_url, expires_at, page_token, offered_card, account_number, prompt)
     values (${placeOfMerchant(payment.merchantUuid)}, ${payment.merchantUuid}, ${payment.reference}, ${payment.requestDigest}, ${payment.channel}, ${payment.requested},
       ${payment.currency}, '', ${payment.merchantName}, ${payment.returnURL}, ${payment.expiresAt},
-      ${payment.pageToken}, ${payment.offeredCard}, ${account})
+      ${payment.pageToken}, ${payment.offeredCard}, ${account}, ${asJson(payment.prompt)}::jsonb)
     on conflict (place, merchant_id, reference) do nothing
     returning place, id`)
 }
@@ -92,7 +95,8 @@ export async function savePayment(tx: DatabaseTransaction, payment: Payment): Pr
   await tx.rows(sql`
     update gateway_payments
        set taken = ${payment.taken}, refunded = ${payment.refunded}, cancelled_at = ${payment.cancelledAt},
-           awaiting_code = ${asJson(payment.awaitingCode)}::jsonb, kept_card = ${payment.keptCard?.token ?? null}
+           awaiting_code = ${asJson(payment.awaitingCode)}::jsonb, kept_card = ${payment.keptCard?.token ?? null},
+           prompt = ${asJson(payment.prompt)}::jsonb, decides_at = ${payment.decidesAt}, expires_at = ${payment.expiresAt}
      where place = ${payment.place} and id = ${payment.id}`)
 }
 
@@ -152,6 +156,14 @@ export function findPaymentsAfter(
     ${PAYMENT} where payment.place = ${place} and payment.merchant_id = ${merchantUuid} and payment.id > ${id} order by payment.id limit ${limit}`)
 }
 
-function asJson(value: AwaitingCode | null): string | null {
+/** Payments whose customer has acted by now, or whose time is over. Found without a lock, over all places. */
+export function findUndecided(queries: Queries, limit: number): Promise<(PaymentKey & { merchantUuid: string })[]> {
+  return queries.rows(sql`
+    select place, id, merchant_id as "merchantUuid" from gateway_payments
+     where decides_at <= clock_timestamp() and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
+     order by decides_at limit ${limit}`)
+}
+
+function asJson(value: AwaitingCode | Prompt | null): string | null {
   return value === null ? null : JSON.stringify(value)
 }

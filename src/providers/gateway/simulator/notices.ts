@@ -22,6 +22,8 @@ interface QueuedNotice {
   type: NoticeType
   refund?: { id: string; amount: number; currency: string }
   dispute?: object
+  /** The same notice so often, whatever the faults make of each. */
+  copies?: number
   /** What will be true then is told then. */
   heldFor?: { ms: number; until: Date }
 }
@@ -30,7 +32,7 @@ interface QueuedNotice {
 export async function queueNotice(
   tx: Transaction,
   { clock, publicUrl }: Pick<LedgerDeps, 'clock' | 'publicUrl'>,
-  { chance, books: { payment, transactions }, type, refund, dispute, heldFor }: QueuedNotice,
+  { chance, books: { payment, transactions }, type, refund, dispute, copies = 1, heldFor }: QueuedNotice,
 ): Promise<void> {
   const createdAt = heldFor?.until ?? clock.now()
   const body = JSON.stringify({
@@ -42,8 +44,8 @@ export async function queueNotice(
     ...(refund && { refund }),
     ...(dispute && { dispute }),
   })
-  const delaysMs = noticeDelaysMs(chance)
   const now = payment.readAt
+  const delaysMs = Array.from({ length: copies }, () => noticeDelaysMs(chance)).flat()
   if (delaysMs.length === 0) await insertNotice(tx, payment.merchantUuid, body, { now, delayMs: null })
   for (const delayMs of delaysMs)
     await insertNotice(tx, payment.merchantUuid, body, { now, delayMs: delayMs + (heldFor?.ms ?? 0) })

@@ -2,12 +2,15 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { Problem } from '../../../kernel/problem.ts'
 import { failureMessage } from '../../failure.ts'
+import { answerPrompt, booksByNow } from './answer-prompt.ts'
 import { type Card, cardOf, parseCardNumber } from './cards.ts'
 import type { Dice } from './dice.ts'
 import { cardPage, codePage, endPage, type Mistake, savedCardPage, troublePage } from './hosted-page.ts'
-import { type Books, booksOf, type LedgerDeps } from './ledger.ts'
+import { readAnswer } from './input.ts'
+import type { Books, LedgerDeps } from './ledger.ts'
 import { findPaymentByPage } from './ledger-store.ts'
 import { PAGE_HEADERS } from './page-style.ts'
+import { promptPage } from './prompt-page.ts'
 import { isSilent, type Payment } from './record.ts'
 import { Refusal } from './refusal.ts'
 import { type ChargeWish, cancelPayment, chargeCard, forgetAwaitedCard, isExpired } from './take-money.ts'
@@ -23,7 +26,7 @@ type PageRequest = FastifyRequest<{ Params: { token: string }; Querystring: Reco
 const HIDDEN = { schema: { hide: true } }
 const FORM_LIMIT = 8 * 1024
 
-/** The page on which a customer pays by card. The token in its URL is the only secret. */
+/** The page on which a customer pays by card or from a bank, and the one that stands for the customer's phone. The token in its URL is the only secret. */
 export function pageRoutes(app: FastifyInstance, { ledger, dice, log }: Deps): void {
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
@@ -60,6 +63,7 @@ export function pageRoutes(app: FastifyInstance, { ledger, dice, log }: Deps): v
     refuseStrangers(request)
     const { payment } = await find(request)
     const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
+    if (payment.prompt) return answer(reply, payment, form)
     switch (form.get('action')) {
       case 'cancel':
         await cancelPayment(ledger, await dice(payment.merchantUuid), payment)
@@ -85,7 +89,18 @@ export function pageRoutes(app: FastifyInstance, { ledger, dice, log }: Deps): v
   async function find({ params }: PageRequest): Promise<Books> {
     const payment = await findPaymentByPage(ledger.database, params.token)
     if (!payment) throw new Refusal(404, 'not_found', 'We can’t find this payment')
-    return booksOf(ledger.database, payment)
+    return booksByNow(ledger, payment, dice)
+  }
+
+  async function answer(reply: FastifyReply, payment: Payment, form: URLSearchParams) {
+    const chance = await dice(payment.merchantUuid)
+    try {
+      await answerPrompt(ledger, payment, readAnswer({ answer: form.get('action') }), { chance, exact: true })
+    } catch (error) {
+      // Answered meanwhile: the page shows how.
+      if (!(error instanceof Refusal) || error.status !== 409) throw error
+    }
+    return sendBack(reply, payment)
   }
 
   /**
@@ -132,6 +147,7 @@ function show(reply: FastifyReply, status: number, books: Books, showing: Showin
   const { payment, transactions } = books
   const page = (text: string) => send(reply, status, text)
   const options = { ...(mistake && { mistake }), framed: reply.request.headers['sec-fetch-dest'] === 'iframe' }
+  if (payment.prompt) return page(promptPage(books, { framed: options.framed, leave }))
   if (isSilent(payment, transactions)) {
     return page(
       endPage(payment, 'Your payment is being processed', 'You need not pay again. The shop will hear of it shortly.'),

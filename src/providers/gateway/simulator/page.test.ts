@@ -63,7 +63,7 @@ test('a decline says why above the form, charges nothing, and another card pays 
   const { link, reference } = await shop.open()
   const declined = await post(link, { ...GOOD, number: CARD.insufficientFunds })
   assert.equal(declined.status, 422)
-  assert.equal(alertOf(declined.text), 'There is not enough money on this card. You have not been charged.')
+  assert.equal(alertOf(declined.text), 'There is not enough money on this card or account. You have not been charged.')
   assert.match(declined.text, /autocomplete="cc-number"/)
   assert.ok(!declined.text.includes('9995"'), 'the number is not sent back')
   assert.deepEqual(pick(await shop.ledger(reference)), ['failed', 0])

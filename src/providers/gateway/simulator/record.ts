@@ -3,6 +3,7 @@ import { failureMessage } from '../../failure.ts'
 import type { FailureCode } from '../../provider.ts'
 import { publicKeyOf } from '../keys.ts'
 import type { Card } from './cards.ts'
+import { type Prompt, RIGHT_CODE } from './prompts.ts'
 
 /** How a payment is found in the provider's books. */
 export interface PaymentKey {
@@ -10,12 +11,16 @@ export interface PaymentKey {
   id: number
 }
 
+export const CHANNELS = ['card', 'transfer', 'mobile-money', 'ussd', 'bank', 'qr'] as const
+/** The provider's own words for the ways to pay. */
+export type Channel = (typeof CHANNELS)[number]
+
 /** A payment in the provider's books. */
 export interface Payment extends PaymentKey {
   merchantUuid: string
   reference: string
   requestDigest: Buffer
-  channel: 'card' | 'transfer'
+  channel: Channel
   requested: number
   currency: string
   /** The amounts really taken and returned. A simulated fault may report others. */
@@ -24,7 +29,11 @@ export interface Payment extends PaymentKey {
   merchantName: string
   returnURL: string
   pageToken: string | null
+  /** Of a transfer, and of a number to pay to by mobile money: any amount, any number of times. */
   accountNumber: string | null
+  /** For every channel but card and transfer. */
+  prompt: Prompt | null
+  decidesAt: Date | null
   offeredCard: SavedCard | null
   awaitingCode: AwaitingCode | null
   keptCard: SavedCard | null
@@ -67,8 +76,7 @@ export type Status = 'pending' | 'processing' | 'paid' | 'failed' | 'refunded'
 
 /** What the provider's API and its notices say of a payment at a time. */
 export function recordOf(payment: Payment, transactions: Transaction[], baseUrl: string, asOf = payment.readAt) {
-  const { reference, channel, requested, currency, refunded, pageToken, accountNumber, keptCard, merchantUuid } =
-    payment
+  const { reference, channel, requested, currency, refunded, keptCard, merchantUuid } = payment
   const seen = transactions.map((transaction) => transactionAsOf(transaction, asOf.getTime()))
   const status = statusOf(payment, seen)
   const expiresAt = payment.expiresAt.toISOString()
@@ -81,15 +89,41 @@ export function recordOf(payment: Payment, transactions: Transaction[], baseUrl:
     amount: amountOf(seen),
     refunded,
     currency,
-    ...(pageToken && { link: `${baseUrl}/sandbox/gateway/pay/${pageToken}` }),
-    ...(accountNumber && {
-      account: { name: payment.merchantName, number: accountNumber, bank: 'Sandbox Bank', expiresAt },
-    }),
+    ...meansOf(payment, `${baseUrl}/sandbox/gateway/pay/${payment.pageToken}`),
     publicKey: publicKeyOf(merchantUuid),
     expiresAt,
     transactions: seen,
     ...(keptCard && isTaken && { savedCard: withoutBehaviour(keptCard) }),
   }
+}
+
+/** What the customer pays with. `page`: where a tester acts for the customer. */
+function meansOf({ id, channel, accountNumber: number, merchantName, expiresAt, prompt }: Payment, page: string) {
+  switch (channel) {
+    case 'card':
+    case 'bank':
+      return { link: page }
+    case 'transfer':
+      return { account: { name: merchantName, number, bank: 'Sandbox Bank', expiresAt: expiresAt.toISOString() } }
+    case 'qr':
+      return { page, qr: page }
+    case 'ussd': {
+      const message = `This is a sandbox: nothing is dialled. Answer for the customer at ${page}`
+      return { page, dial: { code: `*402*000*${id}#`, bank: prompt?.bank, message } }
+    }
+    case 'mobile-money': {
+      if (number !== null) return { page, payTo: { number: PAYBILL, account: number } }
+      const message = `This is a sandbox: no phone rings. Answer for the customer at ${page}`
+      const input = prompt?.code && { kind: prompt.code.kind, message: CODE_MESSAGES[prompt.code.kind] }
+      return { page, prompt: { message }, ...(input && { input }) }
+    }
+  }
+}
+
+const PAYBILL = '402402'
+const CODE_MESSAGES = {
+  otp: `Enter the code that was sent to the phone. In the sandbox it is ${RIGHT_CODE}.`,
+  voucher: `Dial *110# for a voucher code, and enter it. In the sandbox it is ${RIGHT_CODE}.`,
 }
 
 export type PaymentRecord = ReturnType<typeof recordOf>
@@ -138,10 +172,10 @@ function amountOf(seen: SeenTransaction[]): number {
     .reduce((sum, { amount }) => sum + amount, 0)
 }
 
-function statusOf({ channel, requested, refunded, taken }: Payment, seen: SeenTransaction[]): Status {
+function statusOf({ accountNumber, requested, refunded, taken }: Payment, seen: SeenTransaction[]): Status {
   const amount = amountOf(seen)
   if (amount > 0 && refunded === taken) return 'refunded'
-  if (channel === 'transfer') return amount >= requested ? 'paid' : 'pending'
+  if (accountNumber !== null) return amount >= requested ? 'paid' : 'pending'
   const charges = seen.filter(({ kind }) => kind === 'charge')
   if (charges.some(({ status }) => status === 'paid')) return 'paid'
   if (charges.some(({ status }) => status === 'processing')) return 'processing'

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Database } from '../../../database/database.ts'
 import type { Clock } from '../../../kernel/clock.ts'
 import { Problem } from '../../../kernel/problem.ts'
+import { decideDuePayments } from './answer-prompt.ts'
 import { apiRoutes } from './api-routes.ts'
 import { controlRoutes, type VerifyCaller } from './control-routes.ts'
 import { diceOf } from './dice.ts'
@@ -30,7 +31,10 @@ export interface SimulatorDeps {
 export interface Simulator {
   /** For a context of its own, under the prefix /sandbox/gateway. */
   routes(app: FastifyInstance): Promise<void>
-  /** Sends up to `limit` notices that are due and returns how many. Any number of processes may do so at once. */
+  /**
+   * Sends up to `limit` notices that are due, and decides as many payments whose customer acts by now. Returns the
+   * larger number. Any number of processes may do so at once.
+   */
   sendDueNotices(limit: number): Promise<number>
   /** Old rows of its books. */
   purges: typeof PURGES
@@ -41,7 +45,7 @@ export interface Simulator {
 /**
  * The sandbox provider: a payment provider in small, with a ledger of its own. Our adapter speaks to it over HTTP as to
  * any other. It tells of each change right after the commit; what has to wait (a retry, a late notice) goes out with
- * `sendDueNotices`.
+ * `sendDueNotices`, and so does what customers do by themselves.
  */
 export function createSimulator(deps: SimulatorDeps): Simulator {
   const { database, clock, log, masterKey, verifyCredential, publicUrl } = deps
@@ -65,7 +69,10 @@ export function createSimulator(deps: SimulatorDeps): Simulator {
       controlRoutes(app, { ledger, dice, verifyCredential })
       await app.register(async (pages) => pageRoutes(pages, { ledger, dice, log }))
     },
-    sendDueNotices: sender.sendDue,
+    async sendDueNotices(limit) {
+      const sent = await sender.sendDue(limit)
+      return Math.max(sent, await decideDuePayments(ledger, dice, limit))
+    },
     purges: PURGES,
     async stop() {
       held.stop()

@@ -46,7 +46,7 @@ export async function chargeInside(
   wish: ChargeWish,
 ): Promise<Charged> {
   const { payment } = books
-  if (payment.channel !== 'card') throw invalid('This payment is made by transfer, not by card.')
+  if (payment.prompt || payment.accountNumber !== null) throw invalid('This payment is not made by card.')
   refuseFinished(books)
   const card = wish.card ?? (wish.code === undefined ? null : payment.awaitingCode) ?? payment.offeredCard
   if (!card) throw invalid('Name a card: this payment was opened without a saved one.')
@@ -140,7 +140,7 @@ function refuseFinished({ payment, transactions }: Books): void {
   throw new Refusal(409, 'link_expired', 'The link of this payment has expired.')
 }
 
-async function enter(tx: Transaction, { payment, transactions }: Books, entry: NewTransaction): Promise<Books> {
+export async function enter(tx: Transaction, { payment, transactions }: Books, entry: NewTransaction): Promise<Books> {
   const entered = await insertTransaction(tx, payment, entry)
   return { payment, transactions: entered ? [...transactions, entered] : transactions }
 }

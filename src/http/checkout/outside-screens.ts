@@ -1,0 +1,143 @@
+import { renderSVG } from 'uqr'
+import { Html, html } from '../../kernel/html.ts'
+import { MOBILE_NETWORKS, type MobileNetwork } from '../../kernel/mobile-networks.ts'
+import { money, plainAmount } from '../../kernel/money.ts'
+import { CHANNEL_ICONS } from './channel-icons.ts'
+import { textField } from './field.ts'
+import { addTo, all } from './markup.ts'
+import { mistakeText } from './method-forms.ts'
+import { another, cancel, copyButton, countdown, form, type Of, row, shownNumber, type View } from './parts.ts'
+import { IN_URL } from './screen.ts'
+
+type OutsideScreen = Of<'prompt' | 'code' | 'pay_to' | 'dial' | 'qr' | 'waiting'>
+
+/** Where the network's own menu lists what waits for approval, by country and network. */
+const APPROVALS: Record<string, Partial<Record<MobileNetwork, string>>> = { GH: { mtn: '*170#' } }
+
+export function prompt(screen: Of<'prompt'>, view: View): Html {
+  const { texts, payment } = view
+  const { given, input } = screen
+  const menu = input?.network && APPROVALS[payment.country]?.[input.network]
+  const ways = [
+    texts.noPromptPhone,
+    ...(input?.phoneNumber ? [texts.noPromptNumber(shownNumber(input.phoneNumber))] : []),
+    ...(menu && input.network ? [texts.noPromptMenu(MOBILE_NETWORKS[input.network], `\u2066${menu}\u2069`)] : []),
+  ].map((way) => html`<li>${way}</li>`)
+  return html`<div class="state"><span class="mark">${CHANNEL_ICONS['mobile-money']}</span>
+<h2 id="heading" tabindex="-1">${texts.prompt}</h2>
+<p>${promptText(screen, view)}</p>
+${given.message ? html`<p class="note"><bdi>${given.message}</bdi></p>` : null}
+<p class="note">${countdown(screen.expiresAt, view)}</p></div>
+<details class="ask help"><summary>${texts.noPrompt}</summary>
+<ul>${all(ways)}</ul>
+</details>
+${checkAndLeave(screen, view)}`
+}
+
+export function promptText({ given, input, amountCharged }: Of<'prompt'>, view: View): string {
+  const { texts, show, merchantName } = view
+  const network = input?.network ? MOBILE_NETWORKS[input.network] : undefined
+  const sent = texts.promptSent(show(amountCharged), input?.phoneNumber && shownNumber(input.phoneNumber))
+  return `${sent} ${texts.promptShows(given.shownAs ?? merchantName, network)}`
+}
+
+/** Time is over, and the money can still come: the page does not say that it failed. */
+export function waiting(screen: Of<'waiting'>, view: View): Html {
+  const { texts, merchantName } = view
+  return html`<div class="state"><span class="spinner" aria-hidden="true"></span>
+<h2 id="heading" tabindex="-1">${texts.waiting}</h2>
+<p>${texts.waitingNote(merchantName)}</p></div>
+${checkAndLeave(screen, view)}`
+}
+
+export function code(screen: Of<'code'>, view: View): Html {
+  const { texts, typed } = view
+  const refused = typed?.mistakes.find(({ field }) => field === 'code')
+  return html`<h2 id="heading" tabindex="-1">${texts.enterCode}</h2>
+<p><bdi>${screen.given.message}</bdi></p>
+${form(
+  view,
+  'code',
+  html`${textField({
+    ...{ id: 'code', name: 'code', label: texts.code, value: typed?.values.code ?? '' },
+    attributes: { type: 'text', inputmode: 'numeric', autocomplete: 'one-time-code', maxlength: '32', dir: 'ltr' },
+    mistake: refused && mistakeText(refused, texts, view),
+    isFirstMistake: refused !== undefined,
+  })}
+<button class="main">${texts.sendCode}</button>`,
+)}
+<p class="note">${countdown(screen.expiresAt, view)}</p>
+${elsewhere(screen, view)}`
+}
+
+export function payTo(screen: Of<'pay_to'>, view: View): Html {
+  const { texts, show, payment } = view
+  const { given, received, amountCharged } = screen
+  const rest = Math.max(0, amountCharged - received)
+  const amount = plainAmount(money(rest, payment.currency))
+  return html`<h2 id="heading" tabindex="-1">${received > 0 ? texts.partial(show(received), show(amountCharged)) : texts.payTo(show(amountCharged))}</h2>
+${received > 0 ? html`<p class="warn">${texts.sendTheRest(show(rest))}</p>` : html`<p>${texts.payToNote}</p>`}
+<dl class="rows account">${row(texts, texts.payToNumber, given.number, given.number)}${row(texts, texts.accountNumber, given.account, given.account)}${row(texts, texts.amount, show(rest), amount)}</dl>
+<p class="note">${countdown(screen.expiresAt, view)}</p>
+${checkAndLeave(screen, view)}`
+}
+
+export function dial(screen: Of<'dial'>, view: View): Html {
+  const { texts } = view
+  const { given } = screen
+  return html`<h2 id="heading" tabindex="-1">${texts.dial}</h2>
+<p>${texts.dialNote(given.bankName ?? undefined)}</p>
+${given.message ? html`<p class="note"><bdi>${given.message}</bdi></p>` : null}
+${dialLink(given.code, view)}
+<p class="note">${countdown(screen.expiresAt, view)}</p>
+${checkAndLeave(screen, view)}`
+}
+
+/** The code, to press on a phone and to read elsewhere. A `#` ends the number of a `tel:` link, so it is encoded. */
+export function dialLink(code: string, { texts }: View): Html {
+  return html`<p class="dial"><a href="tel:${code.replaceAll('#', '%23')}"><bdi dir="ltr">${code}</bdi></a>${copyButton(texts, texts.code, code)}</p>`
+}
+
+export function qr(screen: Of<'qr'>, view: View): Html {
+  const { texts } = view
+  const drawn = new Html(
+    renderSVG(screen.given.text, { border: 2 }).replace('<svg ', '<svg class="qr" aria-hidden="true" '),
+  )
+  return html`<div class="state"><h2 id="heading" tabindex="-1">${texts.scan}</h2>
+<p>${texts.scanNote}</p>
+${drawn}
+<p class="note">${countdown(screen.expiresAt, view)}</p></div>
+${checkAndLeave(screen, view)}`
+}
+
+function checkAndLeave(screen: OutsideScreen, view: View): Html {
+  return html`${form(view, 'check', html`<button class="main">${view.texts.checkNow}</button>`)}
+${elsewhere(screen, view)}`
+}
+
+/** Another number or bank, another method, or none. */
+function elsewhere(screen: OutsideScreen, view: View): Html {
+  const { channel, choices } = screen
+  const again = againText(screen, view)
+  return html`${
+    again &&
+    html`<a class="button quiet" href="${addTo(view.here, `method=${IN_URL[channel]}`)}" data-panel>${again}</a>`
+  }
+${another(channel, choices, view)}
+${cancel(view)}`
+}
+
+function againText(screen: OutsideScreen, { texts }: View): string | undefined {
+  switch (screen.state) {
+    case 'prompt':
+    case 'code':
+      return texts.useAnotherNumber
+    case 'dial':
+      return screen.input?.bank && texts.chooseBank
+    case 'waiting':
+      return texts.tryAgain
+    case 'pay_to':
+    case 'qr':
+      return undefined
+  }
+}

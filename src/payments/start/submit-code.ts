@@ -1,0 +1,81 @@
+import { Problem } from '../../kernel/problem.ts'
+import type { PromptStart, Submitted, Unknown } from '../../providers/provider.ts'
+import { askProvider, recordProviderCall } from '../call-provider.ts'
+import { changePayment, writeDecision } from '../change-payment.ts'
+import type { PaymentDeps } from '../deps.ts'
+import { settleAttempt } from '../settle/settle-attempt.ts'
+import { type Attempt, handleOf } from '../state/attempt.ts'
+import type { Payment } from '../state/payment.ts'
+import { attemptForCode, attemptIn, giveCode, type PaymentState, wantCodeAgain } from '../state/payment-state.ts'
+import { type CallRecord, callRecorded } from '../store/attempts.ts'
+import { instructionsOfStart } from './request-start.ts'
+import { saveInstructions } from './start-attempt.ts'
+
+/**
+ * Gives the provider the code that it asked for. The intent is on disk before the call: the attempt is `processing`
+ * until the provider answers, so no second code and no second attempt starts beside it. A refused code can be given
+ * again. After an unknown answer the attempt stays `processing`, and the checks find what has become of it. The code is
+ * not stored.
+ *
+ * The result is the payment's state, also after a decline or an unknown answer. Throws `input_not_expected` and
+ * `input_refused`.
+ */
+export async function submitCode(deps: PaymentDeps, payment: Payment, code: string): Promise<PaymentState> {
+  const { attempt, state } = await changePayment(deps, payment.id, {
+    decide: (before, _, tx) => {
+      const now = deps.clock.now()
+      const waiting = attemptForCode(before, now)
+      const decision = giveCode(before, waiting, now)
+      writeDecision(tx, deps, before, decision)
+      return { state: decision.state, attempt: attemptIn(decision.state, waiting.id) }
+    },
+  })
+  const { answer, record } = await askProvider<Submitted>(deps, attempt, 'submit code', async (provider) =>
+    provider.submit ? provider.submit(handleOf(attempt), code) : TAKES_NO_CODES,
+  )
+  switch (answer.kind) {
+    case 'link':
+    case 'account':
+    case 'prompt':
+    case 'pay to':
+    case 'code wanted':
+    case 'dial':
+    case 'qr':
+      return (await saveInstructions(deps, attempt, instructionsOfStart(answer, ''), record)).state
+    // The code was right, and there is nothing to show: the phone asks, or will soon.
+    case 'pending':
+    case 'processing':
+      return (await saveInstructions(deps, attempt, instructionsOfStart(promptOf(attempt), ''), record)).state
+    case 'paid':
+    case 'missing':
+    case 'declined':
+      return settleAttempt(deps, attempt, { outcome: answer, source: 'start', call: record })
+    case 'code refused':
+      await askAgain(deps, attempt, record)
+      throw new Problem('input_refused', `The code was not right: ${answer.because}. It can be given again.`)
+    case 'unknown': {
+      if (!answer.neverSent) {
+        await recordProviderCall(deps, record)
+        return state
+      }
+      await askAgain(deps, attempt, record)
+      const detail = `${attempt.provider} cannot be reached right now. The code was not sent; give it again shortly.`
+      throw new Problem('provider_error', detail, { retryAfterSeconds: 10 })
+    }
+  }
+}
+
+const TAKES_NO_CODES: Unknown = { kind: 'unknown', because: 'the provider takes no codes', neverSent: true }
+
+function promptOf({ providerReference, instructionsExpireAt, askedAt }: Attempt): PromptStart {
+  return { kind: 'prompt', providerReference, expiresAt: instructionsExpireAt ?? askedAt }
+}
+
+function askAgain(deps: PaymentDeps, { id, paymentId }: Attempt, call: CallRecord): Promise<void> {
+  return changePayment(deps, paymentId, {
+    decide: (before, _, tx) => {
+      writeDecision(tx, deps, before, wantCodeAgain(before, id, deps.clock.now()))
+      tx.write(callRecorded(call))
+    },
+  })
+}
