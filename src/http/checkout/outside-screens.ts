@@ -100,9 +100,8 @@ export function dialLink(code: string, { texts }: View): Html {
 
 export function qr(screen: Of<'qr'>, view: View): Html {
   const { texts } = view
-  const drawn = new Html(
-    renderSVG(screen.given.text, { border: 2 }).replace('<svg ', '<svg class="qr" aria-hidden="true" '),
-  )
+  const svg = html`<svg class="qr" role="img" aria-label="${texts.method.qr}" `.text
+  const drawn = new Html(renderSVG(screen.given.text, { border: 2 }).replace('<svg ', svg))
   return html`<div class="state"><h2 id="heading" tabindex="-1">${texts.scan}</h2>
 <p>${texts.scanNote}</p>
 ${drawn}
