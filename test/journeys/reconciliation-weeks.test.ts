@@ -9,7 +9,7 @@ import { startFakeFlutterwave } from '../fakes/flutterwave/fake.ts'
 import { startFakePaystack } from '../fakes/paystack/fake.ts'
 import { letPass } from '../support/payment-records.ts'
 import { type At, startProviderWorld } from '../support/provider-world.ts'
-import { reconcile } from '../support/reconciling.ts'
+import { reconcile, runOf } from '../support/reconciling.ts'
 
 // Reconciliation of money that changes in the weeks after it came. No worker: nothing is checked, reconciled or refunded
 // unless the test does it.
@@ -112,4 +112,24 @@ test('a list that lacks many transactions on record is a case of the account unt
   await age(place, 6)
   await reconcile(withLists(EMPTY), place.shop)
   assert.deepEqual(await openCases(place), ['account missing_at_provider'], 'they are older than the window')
+})
+
+test('after a return to earlier keys, payments of the keys between are compared', async () => {
+  const place = await world.addProvider(() => startFakeFlutterwave({ after }))
+  const { shop, fake } = place
+  await paid(place)
+  await world.setUp(shop, { ...fake, settings: { ...fake.settings, secretHash: 'the-hash-between' } }, 100)
+  const { reference, order } = await paid(place)
+  await world.setUp(shop, fake, 100)
+  await reconcile(parts, shop)
+  const needsReview = async () => (await place.payment(reference)).attempts[0].needsReview
+  const falseCase = await needsReview()
+  await age(place, 2)
+  await reconcile(parts, shop)
+  const { failure } = await runOf(database, shop, 'transactions')
+  await fake.refundAtProvider(order, 100_000)
+  fake.takeNotices()
+  await reconcile(parts, shop, '180 days')
+  const { amountRefunded } = await place.payment(reference)
+  assert.deepEqual({ falseCase, failure, amountRefunded }, { falseCase: null, failure: null, amountRefunded: 100_000 })
 })
