@@ -133,3 +133,16 @@ test('after a return to earlier keys, payments of the keys between are compared'
   const { amountRefunded } = await place.payment(reference)
   assert.deepEqual({ falseCase, failure, amountRefunded }, { falseCase: null, failure: null, amountRefunded: 100_000 })
 })
+
+test('J6: a reversal that is under way for longer than the window is a case', async () => {
+  const place = await world.addProvider(() => startFakePaystack({ after }))
+  const { order } = await paid(place)
+  place.fake.find(order).status = 'reversal-pending'
+  await reconcile(parts, place.shop, '48 hours')
+  assert.deepEqual(await openCases(place), [], 'the next run asks again')
+  await reconcile(parts, place.shop)
+  await age(place, 9)
+  for (const window of ['48 hours', '8 days', '180 days', 'open'] as const)
+    await reconcile(withLists(EMPTY), place.shop, window)
+  assert.deepEqual(await openCases(place), ['attempt unanswered'], 'no list has it any more')
+})
