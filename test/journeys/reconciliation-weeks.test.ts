@@ -4,6 +4,7 @@ import { sql } from '../../src/database/sql.ts'
 import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import type { PaymentDeps } from '../../src/payments/deps.ts'
 import { sendDueRefunds } from '../../src/payments/refunds/refund-payment.ts'
+import { processWaitingNotices } from '../../src/payments/settle/receive-notice.ts'
 import type { AccountLists, Providers } from '../../src/providers/provider.ts'
 import { startFakeFlutterwave } from '../fakes/flutterwave/fake.ts'
 import { startFakePaystack } from '../fakes/paystack/fake.ts'
@@ -145,4 +146,23 @@ test('J6: a reversal that is under way for longer than the window is a case', as
   for (const window of ['48 hours', '8 days', '180 days', 'open'] as const)
     await reconcile(withLists(EMPTY), place.shop, window)
   assert.deepEqual(await openCases(place), ['attempt unanswered'], 'no list has it any more')
+})
+
+test('a notice that other keys have signed is kept until the money that it names is on record', async () => {
+  const place = await world.addProvider(() => startFakeFlutterwave({ after }))
+  const { shop, fake } = place
+  await world.setUp(shop, { ...fake, settings: { ...fake.settings, secretHash: 'the-hash-before' } }, 100)
+  const { order } = await paid(place)
+  await world.setUp(shop, fake, 100)
+  fake.addTry(order) // the link is charged a second time
+  fake.upstream.trouble = 'reset before the work'
+  await place.pump()
+  const stateAfterTry = async () => {
+    await database.rows(sql`update notices set due_at = now() where merchant_id = ${shop.merchantUuid}`)
+    await processWaitingNotices(parts, 100)
+    return database.rows<{ state: string }>(sql`select state from notices where merchant_id = ${shop.merchantUuid}`)
+  }
+  assert.deepEqual(await stateAfterTry(), [{ state: 'waiting' }])
+  fake.upstream.trouble = undefined
+  assert.deepEqual(await stateAfterTry(), [{ state: 'done' }])
 })
