@@ -15,7 +15,7 @@ export interface Booked {
   asked: number
   /** Of those, and of unmatched money: our records agree now. */
   booked: number
-  /** A provider that did not answer is asked again by the next run. */
+  /** Orders about which the provider gave no clear answer. They are asked about again by the next run. */
   unanswered: number
 }
 
@@ -27,12 +27,13 @@ const MOST_ROUNDS = 2
 
 /**
  * The list says what differs; the order that differs is asked for by itself, and that answer is booked as if a notice
- * had come. What differs after that is reviewed by a person.
+ * had come. What differs after that is reviewed by a person. So is, if `isLong`, an order without a clear answer: after
+ * a long window, no other run may see it.
  */
 export async function bookDifferences(
   deps: PaymentDeps,
   scope: AuditScope,
-  { listing, compared, onAsk }: { listing: Listing; compared: Compared[]; onAsk: OnAsk },
+  { listing, compared, isLong, onAsk }: { listing: Listing; compared: Compared[]; isLong: boolean; onAsk: OnAsk },
 ): Promise<Booked> {
   const done: Booked = { asked: 0, booked: 0, unanswered: 0 }
   const differing = compared.filter(({ verdict }) => verdict.kind === 'differs' || verdict.kind === 'unclear')
@@ -48,9 +49,11 @@ export async function bookDifferences(
     done.asked++
     const ids = new Set(ofAttempt.map(({ id }) => id))
     const left = await askUntilEqual(deps, scope, attempt, { listing, compared, ids })
-    if (left === 'unanswered') done.unanswered++
+    const isAnswered = left !== 'unanswered'
+    if (!isAnswered) done.unanswered++
     else if (left.length === 0) done.booked++
-    for (const each of left === 'unanswered' ? [] : left) await review(deps, attempt, listing, each)
+    for (const each of isAnswered ? left : isLong ? ofAttempt : [])
+      await review(deps, attempt, { kind: listing.kind, each, isAnswered })
   }
   return done
 }
@@ -108,12 +111,18 @@ export async function askAttempt(deps: PaymentDeps, attempt: Attempt): Promise<A
 
 const receiptsIn = (outcome: Outcome | null): Receipt[] => (outcome && 'receipts' in outcome ? outcome.receipts : [])
 
-async function review(deps: PaymentDeps, attempt: Attempt, listing: Listing, each: Compared): Promise<void> {
-  if (each.verdict.kind !== 'differs') return
+async function review(
+  deps: PaymentDeps,
+  attempt: Attempt,
+  { kind, each, isAnswered }: { kind: Listing['kind']; each: Compared; isAnswered: boolean },
+): Promise<void> {
   const { id, verdict } = each
-  const what = { transactions: 'transaction', refunds: 'refund', disputes: 'dispute' }[listing.kind]
-  const asked = 'It was asked for this order by itself, too. Compare with its dashboard.'
-  const reason = each.isOfTaken ? 'contradiction' : 'refund_mismatch'
+  if (!('finding' in verdict)) return
+  const what = { transactions: 'transaction', refunds: 'refund', disputes: 'dispute' }[kind]
+  const asked = isAnswered
+    ? 'It was asked for this order by itself, too. Compare with its dashboard.'
+    : 'It gives no clear answer about this order. Compare with its dashboard, or ask again.'
+  const reason = isAnswered ? (each.isOfTaken ? 'contradiction' : 'refund_mismatch') : 'unanswered'
   await reviewAttempt(deps, attempt, `${reason}: ${verdict.finding} (${what} ${id}). ${asked}`)
 }
 

@@ -251,6 +251,31 @@ test('J4: a signed notice of a second payment waits while the provider answers 5
   ])
 })
 
+test('a signed notice of more money waits also while the answers contradict what is on record', async (t) => {
+  const between = await startBetween(t, service)
+  const { shop } = between
+  const { payment, order, accountNumber } = await start(shop, TRANSFER)
+  await transfer(shop, accountNumber, AMOUNT)
+  await check(between, payment)
+  await transfer(shop, accountNumber, AMOUNT)
+  const both = await recordAt(service, shop, order)
+  answers(between, { ...both, status: 'pending', amount: 0, transactions: [] })
+  await notify(between, shop, noticeAbout(both, 'payment.paid'))
+  const stateAfter = async (days: number) => {
+    await database.rows(sql`
+      update notices set due_at = now(), received_at = received_at - make_interval(days => ${days}) where reference = ${order}`)
+    await processWaitingNotices(between.parts, 100)
+    return (await database.row<{ state: string }>(sql`select state from notices where reference = ${order}`))?.state
+  }
+  const reasons = async () =>
+    (await recordsOf(database, payment)).eventTypes.filter((type) => type === 'attempt.needs_review').length
+  assert.deepEqual([await stateAfter(0), await reasons()], ['waiting', 1])
+  assert.deepEqual([await stateAfter(1), await reasons()], ['waiting', 1])
+  assert.deepEqual([await stateAfter(7), await reasons()], ['ignored', 2])
+  const { data } = (await shop.call('GET', `/payments/v1/cases?payment=${payment.id}`)).body
+  assert.ok(data.some(({ reason }: Json) => reason === 'unanswered'))
+})
+
 test('money of a signed notice that the provider does not confirm for a week needs a review', async (t) => {
   const between = await startBetween(t, service)
   const { shop } = between

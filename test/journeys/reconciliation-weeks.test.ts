@@ -4,12 +4,13 @@ import { sql } from '../../src/database/sql.ts'
 import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import type { PaymentDeps } from '../../src/payments/deps.ts'
 import { sendDueRefunds } from '../../src/payments/refunds/refund-payment.ts'
+import { processWaitingNotices } from '../../src/payments/settle/receive-notice.ts'
 import type { AccountLists, Providers } from '../../src/providers/provider.ts'
 import { startFakeFlutterwave } from '../fakes/flutterwave/fake.ts'
 import { startFakePaystack } from '../fakes/paystack/fake.ts'
 import { letPass } from '../support/payment-records.ts'
 import { type At, startProviderWorld } from '../support/provider-world.ts'
-import { reconcile } from '../support/reconciling.ts'
+import { reconcile, runOf } from '../support/reconciling.ts'
 
 // Reconciliation of money that changes in the weeks after it came. No worker: nothing is checked, reconciled or refunded
 // unless the test does it.
@@ -112,4 +113,56 @@ test('a list that lacks many transactions on record is a case of the account unt
   await age(place, 6)
   await reconcile(withLists(EMPTY), place.shop)
   assert.deepEqual(await openCases(place), ['account missing_at_provider'], 'they are older than the window')
+})
+
+test('after a return to earlier keys, payments of the keys between are compared', async () => {
+  const place = await world.addProvider(() => startFakeFlutterwave({ after }))
+  const { shop, fake } = place
+  await paid(place)
+  await world.setUp(shop, { ...fake, settings: { ...fake.settings, secretHash: 'the-hash-between' } }, 100)
+  const { reference, order } = await paid(place)
+  await world.setUp(shop, fake, 100)
+  await reconcile(parts, shop)
+  const needsReview = async () => (await place.payment(reference)).attempts[0].needsReview
+  const falseCase = await needsReview()
+  await age(place, 2)
+  await reconcile(parts, shop)
+  const { failure } = await runOf(database, shop, 'transactions')
+  await fake.refundAtProvider(order, 100_000)
+  fake.takeNotices()
+  await reconcile(parts, shop, '180 days')
+  const { amountRefunded } = await place.payment(reference)
+  assert.deepEqual({ falseCase, failure, amountRefunded }, { falseCase: null, failure: null, amountRefunded: 100_000 })
+})
+
+test('J6: a reversal that is under way for longer than the window is a case', async () => {
+  const place = await world.addProvider(() => startFakePaystack({ after }))
+  const { order } = await paid(place)
+  place.fake.find(order).status = 'reversal-pending'
+  await reconcile(parts, place.shop, '48 hours')
+  assert.deepEqual(await openCases(place), [], 'the next run asks again')
+  await reconcile(parts, place.shop)
+  await age(place, 9)
+  for (const window of ['48 hours', '8 days', '180 days', 'open'] as const)
+    await reconcile(withLists(EMPTY), place.shop, window)
+  assert.deepEqual(await openCases(place), ['attempt unanswered'], 'no list has it any more')
+})
+
+test('a notice that other keys have signed is kept until the money that it names is on record', async () => {
+  const place = await world.addProvider(() => startFakeFlutterwave({ after }))
+  const { shop, fake } = place
+  await world.setUp(shop, { ...fake, settings: { ...fake.settings, secretHash: 'the-hash-before' } }, 100)
+  const { order } = await paid(place)
+  await world.setUp(shop, fake, 100)
+  fake.addTry(order) // the link is charged a second time
+  fake.upstream.trouble = 'reset before the work'
+  await place.pump()
+  const stateAfterTry = async () => {
+    await database.rows(sql`update notices set due_at = now() where merchant_id = ${shop.merchantUuid}`)
+    await processWaitingNotices(parts, 100)
+    return database.rows<{ state: string }>(sql`select state from notices where merchant_id = ${shop.merchantUuid}`)
+  }
+  assert.deepEqual(await stateAfterTry(), [{ state: 'waiting' }])
+  fake.upstream.trouble = undefined
+  assert.deepEqual(await stateAfterTry(), [{ state: 'done' }])
 })

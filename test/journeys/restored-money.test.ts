@@ -46,7 +46,7 @@ async function book(entry: Omit<ListedTransaction, 'at' | 'amount'>): Promise<st
   const amount = money(7_000, 'NGN' as Currency)
   const listing = { kind: 'transactions' as const, entries: [{ ...entry, amount, at: new Date(), keysVersion: 0 }] }
   const compared = await compareEntries(parts, SCOPE, listing)
-  await bookDifferences(parts, SCOPE, { listing, compared, onAsk: async () => {} })
+  await bookDifferences(parts, SCOPE, { listing, compared, isLong: false, onAsk: async () => {} })
   return compared[0]?.verdict.kind
 }
 

@@ -132,12 +132,7 @@ export function writePending(
   const lease = newRefundLease()
   const sealedAccount = account && sealAccount(deps.secrets, refund.id, account)
   insertRefund(tx, before.payment, refund, { callReference, lease, sealedAccount })
-  const held = withCaseOfRefund(
-    withReversal(before, refund.attemptId, refund.amount),
-    before.refunds,
-    refund,
-    refund.createdAt,
-  )
+  const held = withReversal(before, refund.attemptId, refund.amount)
   writeDecision(tx, deps, before, decide(held, [], refund.createdAt))
   return { refund, lease }
 }

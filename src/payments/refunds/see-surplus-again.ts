@@ -44,6 +44,6 @@ function isGone(attempt: Attempt, outcome: Outcome, refunds: Refund[]): boolean 
   const unsent = refunds
     .filter(({ attemptId, status, tries }) => attemptId === attempt.id && status === 'pending' && tries === 0)
     .reduce((sum, { amount }) => sum + amount, 0)
-  const beyondRecords = Math.max(0, returned - (attempt.amountReturned - unsent))
+  const beyondRecords = Math.max(0, returned - Math.max(0, attempt.amountReturned - unsent))
   return hasLostMoney({ ...attempt, amountReturned: attempt.amountReturned + beyondRecords }, refunds)
 }

@@ -162,14 +162,13 @@ export async function processNotice(unreserved: PaymentDeps, notice: Notice): Pr
     await endNotice(database, notice, { ...noticeResultOf(reconciled), attemptId: attempt.id })
     return
   }
-  // Signed with other keys, such as rotated ones: it triggers a check, and what it says is ignored.
+  // Signed with other keys, such as rotated ones: it triggers a check, and what it says is ignored, but for its money.
   const isOwn = attempt.keysVersion === notice.keysVersion
   const noticeSays = isOwn && (says === 'paid' || says === 'failed') ? says : undefined
   const signal = {
     source: 'notice' as const,
     // What is not about our order may still be unmatched money, see below.
-    ...((isOwn || reading.reference === attempt.orderReference) && { notice }),
-    ...(isOwn && { noticeReceipts: reading.receipts }),
+    ...((isOwn || reading.reference === attempt.orderReference) && { notice, noticeReceipts: reading.receipts }),
     ...(noticeSays && { noticeSays }),
   }
   const state =

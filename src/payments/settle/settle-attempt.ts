@@ -76,7 +76,7 @@ export function settleLocked(settling: Settling, attempt: Attempt, signal: Signa
   const unrecorded = newReceiptsOf(attempt, noticeReceipts, recorded).filter(
     ({ transactionId }) => !newReceipts.some((each) => each.transactionId === transactionId),
   )
-  const isUnconfirmed = !contradiction && namesMoney(signal, unrecorded)
+  const isUnconfirmed = namesMoney(signal, unrecorded)
   const isOverdue = isUnconfirmed && isOld(signal.notice, now)
   // A notice may call a part of the money "paid". When all its receipts are on record, it says nothing new.
   const isNewStatement = noticeSays !== 'paid' || noticeReceipts.length === 0 || unrecorded.length > 0

@@ -16,7 +16,7 @@ import type { Currency } from '../../kernel/money.ts'
 import { caseView, isOpenCase, raise, settleCases, withoutCases } from './case.ts'
 import { UNANSWERED } from './check-schedule.ts'
 import { cancel, type Decision, decide, markReviewed, type PaymentState } from './payment-state.ts'
-import { newRefund, withCaseOfRefund } from './refund.ts'
+import { newRefund, type Refund, withCaseOfRefund } from './refund.ts'
 
 const now = after(60)
 const open = ({ cases }: PaymentState) => cases.filter(isOpenCase).map(({ reason, summary }) => [reason, summary])
@@ -119,7 +119,7 @@ test('money that an ended payment holds has a case, which follows the amount unt
   assert.deepEqual(open(decide({ ...late.state, attempts: returned }, [], now).state), [])
 })
 
-test('a failed refund has a case until a later refund of as much', () => {
+test('a failed refund has a case until a later refund of the same amount is successful, one for each', () => {
   const { state, attempt } = waiting()
   const done = settleWith(state, attempt, paid(receipt(PRICE))).state
   const of = { attemptId: attempt.id, kind: 'merchant' as const, counted: true }
@@ -131,12 +131,22 @@ test('a failed refund has a case until a later refund of as much', () => {
     ['refund_failed', 'refund_failed: ₦6.00 could not be given back. The account is closed.'],
   ])
   assert.deepEqual([one.cases[0]?.amount, one.cases[0]?.currency], [600, NGN])
-  const again = (amount: number) => {
-    const later = newRefund(done.payment, { ...wanted, amount }, after(80))
-    return withCaseOfRefund(one, [failed, later], later, after(80))
+  const again = (amount: number, isDone: boolean) => {
+    const pending = newRefund(done.payment, { ...wanted, amount }, after(80))
+    return isDone ? { ...pending, status: 'successful' as const, resolvedAt: after(85) } : pending
   }
-  assert.equal(open(again(599)).length, 1, 'less is not the same money')
-  assert.equal(open(again(600)).length, 0)
+  const openAfter = (later: Refund) => open(withCaseOfRefund(one, [failed, later], later, after(85))).length
+  assert.equal(openAfter(again(599, true)), 1, 'not the same money')
+  assert.equal(openAfter(again(601, true)), 1, 'not the same money')
+  assert.equal(openAfter(again(600, false)), 1, 'it may fail, too')
+  assert.equal(openAfter(again(600, true)), 0)
+  const other = { ...failed, id: again(600, true).id }
+  const two = withCaseOfRefund(one, [failed, other], other, after(70))
+  const first = again(600, true)
+  const closed = withCaseOfRefund(two, [failed, other, first], first, after(85))
+  assert.deepEqual([open(two).length, open(closed).length], [2, 1], 'the other one did not go back')
+  const second = again(600, true)
+  assert.equal(open(withCaseOfRefund(closed, [failed, other, first, second], second, after(85))).length, 0)
   const before = newRefund(done.payment, { ...wanted, amount: 600 }, after(65))
   const earlier = { ...before, status: 'successful' as const, resolvedAt: after(90) }
   assert.equal(

@@ -4,7 +4,7 @@ import { Problem } from '../../kernel/problem.ts'
 import type { Capabilities } from '../../providers/capabilities.ts'
 import type { BankAccount } from '../../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
-import { reasonOf, settleCases, withCase } from './case.ts'
+import { isOpenCase, reasonOf, settleCases, withCase } from './case.ts'
 import type { Payment } from './payment.ts'
 import type { PaymentState } from './payment-state.ts'
 
@@ -224,21 +224,22 @@ export function refundView(refund: Refund) {
 }
 
 /**
- * The case of a refund follows its status: a pending one may need a person, and one that failed does, until the same
- * money goes back by a later refund.
+ * The case of a refund follows its status: a pending one may need a person, and one that failed does, until a later
+ * refund of the same amount is successful. That one stands for one failed refund, not for several.
  */
 export function withCaseOfRefund(state: PaymentState, refunds: Refund[], refund: Refund, now: Date): PaymentState {
   const why = whyPersonNeeded(refund)
   const { id, attemptId, amount, createdAt } = refund
   const isReplaced = (failed: Refund) =>
+    failed.status === 'failed' &&
     failed.attemptId === attemptId &&
-    failed.amount <= amount &&
+    failed.amount === amount &&
     failed.resolvedAt !== null &&
-    failed.resolvedAt <= createdAt
-  const replaced =
-    refund.status === 'failed' ? [] : refunds.filter((each) => each.status === 'failed' && isReplaced(each))
+    failed.resolvedAt <= createdAt &&
+    state.cases.some((each) => isOpenCase(each) && each.subject.id === failed.id)
+  const replaced = refund.status === 'successful' && refunds.find(isReplaced)
   const over = settleCases(state, id, now, ({ reason }) => why === null || reason !== reasonOf(why))
-  const settled = replaced.reduce((all, failed) => settleCases(all, failed.id, now), over)
+  const settled = replaced ? settleCases(over, replaced.id, now) : over
   const attempt = state.attempts.find((each) => each.id === attemptId)
   if (why === null || !attempt) return settled
   const { place, merchantId, mode, paymentId, provider } = attempt

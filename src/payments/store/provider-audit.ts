@@ -1,5 +1,6 @@
 import type { Queries } from '../../database/database.ts'
 import { Fixed, sql } from '../../database/sql.ts'
+import { NO_KEYS } from '../../integrations/provider-keys.ts'
 import { type AttemptId, firstUuidAt, idOf, uuidOf } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
 import { type Currency, type Money, money } from '../../kernel/money.ts'
@@ -8,7 +9,7 @@ import type { Scope } from '../../kernel/scope.ts'
 
 export interface AuditScope extends Scope {
   provider: string
-  /** The current version of the keys; older ones have lower numbers. */
+  /** The current version of the keys. A merchant may have returned to an older one. */
   keysVersion: number
 }
 
@@ -88,12 +89,14 @@ export async function findRecorded(
   scope: AuditScope,
   transactionIds: string[],
 ): Promise<RecordedTransaction[]> {
-  const { place, merchantId, mode, provider, keysVersion } = scope
-  const keysVersions = Array.from({ length: keysVersion + 1 }, (_, version) => version)
+  const { place, merchantId, mode, provider } = scope
+  const merchant = uuidOf(merchantId)
   const rows = await db.rows<RecordedRow>(sql`
     select ${COLUMNS} from ${SOURCES}
-     where r.place = ${place} and r.merchant_id = ${uuidOf(merchantId)} and r.mode = ${mode} and r.provider = ${provider}
-       and r.account = any(${keysVersions}::integer[]) and r.transaction_id = any(${transactionIds})`)
+     where r.place = ${place} and r.merchant_id = ${merchant} and r.mode = ${mode} and r.provider = ${provider}
+       and r.account = any(array(select version from provider_accounts
+                                  where merchant_id = ${merchant} and mode = ${mode} and provider = ${provider}) || ${NO_KEYS}::integer)
+       and r.transaction_id = any(${transactionIds})`)
   return rows.map((row) => recordedOf(scope, row))
 }
 
