@@ -136,14 +136,16 @@ async function pairsOf(deps: CompareDeps, scope: AuditScope, entries: Listed[]):
   return pairs
 }
 
-/** Money of no attempt, where the list does not say what went back of it: the check of its order does. */
+/**
+ * Money of no attempt, or of the order of another one, where the list does not say what went back of it: the check of
+ * its own order does.
+ */
 async function withSums(deps: CompareDeps, scope: AuditScope, page: Pair[]): Promise<Pair[]> {
-  const isUnclear = ({ theirs, attemptId, belongs }: Pair) =>
-    attemptId === null &&
-    belongs !== 'foreign' &&
-    theirs.reference !== null &&
-    theirs.returned === undefined &&
-    !theirs.returnedIsOfOrder
+  const namesNoSum = ({ reference, returned, returnedIsOfOrder }: Listed) =>
+    reference !== null && returned === undefined && !returnedIsOfOrder
+  const isMatched = ({ theirs, ours }: Pair) => theirs.isReversed && ours?.orderReference === null
+  const isUnclear = (pair: Pair) =>
+    namesNoSum(pair.theirs) && (pair.attemptId === null ? pair.belongs !== 'foreign' : isMatched(pair))
   const orders = Map.groupBy(page.filter(isUnclear), ({ theirs }) => theirs.reference)
   const asked: Listed[] = []
   for (const pairs of orders.values())
