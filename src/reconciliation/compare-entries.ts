@@ -27,6 +27,7 @@ import {
   compareRefund,
   compareTransaction,
   isSame,
+  isStuck,
   looksLikeOurs,
   returnedOfAttempt,
   type Verdict,
@@ -53,6 +54,8 @@ export interface Compared {
   receiptIds: number[]
   /** It is about money that is not on record, or with another amount: not about what went back of it. */
   isOfTaken?: boolean
+  /** It is about a refund that waits for nothing but a person. */
+  isStuck?: boolean
   /** Of a transaction. `returned`: the part of this unmatched money that went back. */
   transaction?: { listed: Listed; ours: RecordedTransaction | undefined; ofOrder: Listed[]; returned: number }
 }
@@ -230,7 +233,10 @@ async function compareRefunds(
       const verdict = compareRefund(theirs, ours, {
         ...{ belongs: attemptId ? 'ours' : 'foreign', settles, now: clock.now() },
       })
-      compared.push({ id: theirs.refundId, reference: theirs.orderReference, verdict, attemptId, receiptIds: [] })
+      compared.push({
+        ...{ id: theirs.refundId, reference: theirs.orderReference, verdict, attemptId, receiptIds: [] },
+        isStuck: isStuck(theirs, clock.now()),
+      })
     }
   }
   return compared

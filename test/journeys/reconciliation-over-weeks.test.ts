@@ -180,3 +180,23 @@ test('a reversal without a refund object is found when it comes after twelve day
   const { amountRefunded } = await place.payment(reference)
   assert.ok(amountRefunded === place.amount || (await openCases(place)).length > 0, 'nobody knows of it')
 })
+
+test('a refund of the dashboard that waits for an account of the customer is no secret', async () => {
+  const place = await world.addProvider(() => startFakePaystack({ after }))
+  const { reference, order } = await paid(place)
+  place.fake.refundsNeedAccounts?.()
+  const { status } = await fetch(`${place.fake.upstream.url}/refund`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${place.fake.keys.secretKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ transaction: String(place.fake.find(order).id), amount: 500_000 }),
+  })
+  assert.equal(status, 200)
+  place.fake.takeNotices()
+  await everyWindow(place)
+  for (const refund of place.fake.refunds)
+    refund.createdAt = new Date(Date.parse(refund.createdAt) - 30 * DAY_MS).toISOString()
+  await ageIntegration(place)
+  await everyWindow(place)
+  const { amountRefunded } = await place.payment(reference)
+  assert.ok(amountRefunded > 0 || (await openCases(place)).length > 0, 'the money has left the balance')
+})

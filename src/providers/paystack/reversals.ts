@@ -157,6 +157,7 @@ function listedRefund(refund: ListedPaystackRefund): Omit<ListedRefund, 'amount'
     status: STATUSES[refund.status] ?? 'pending',
     at: refund.at,
     ...(refund.disputeId !== null && { disputeId: refund.disputeId }),
+    ...(refund.status === 'needs-attention' && { needsAccount: true as const }),
   }
 }
 
