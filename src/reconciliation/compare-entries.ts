@@ -211,6 +211,26 @@ async function belongingOf(deps: CompareDeps, scope: AuditScope, reference: stri
   return (await isOrderOfAnother(deps.database, scope, reference)) ? 'foreign' : 'lost'
 }
 
+/**
+ * Of entries that cannot be read, one that may be ours: it names an order or transaction of ours, or nothing. Others
+ * are of other shops. Returns a reason to stop there.
+ */
+export async function unreadableOfOurs(
+  deps: CompareDeps,
+  scope: AuditScope,
+  unreadable: OfOrder[],
+): Promise<string | null> {
+  const ours = await attemptsOf(deps.database, scope, unreadable)
+  for (const one of unreadable) {
+    const { orderReference, transactionId } = one
+    const name = orderReference ?? transactionId
+    if (name === null) return 'an entry of its list that we cannot read, and that names nothing'
+    if (ours.has(one) || (await belongingOf(deps, scope, orderReference)) === 'lost')
+      return `an entry of its list about ${name}, which is ours, that we cannot read`
+  }
+  return null
+}
+
 async function compareRefunds(
   { database, clock }: CompareDeps,
   scope: AuditScope,

@@ -200,3 +200,24 @@ test('a refund of the dashboard that waits for an account of the customer is no 
   const { amountRefunded } = await place.payment(reference)
   assert.ok(amountRefunded > 0 || (await openCases(place)).length > 0, 'the money has left the balance')
 })
+
+test('an entry of another shop that cannot be read does not stop the comparison', async () => {
+  const place = await world.addProvider(() => startFakeFlutterwave({ after }))
+  const { order } = await paid(place)
+  const [own] = place.fake.triesOf(order)
+  const foreign = { ...(own?.order ?? assert.fail()), reference: 'Order 12' }
+  place.fake.addTry(order, { order: foreign } as never)
+  await reconcile(parts, place.shop, '8 days')
+  assert.equal((await runOf(database, place.shop, 'transactions')).failure, null)
+})
+
+test('an entry of ours that cannot be read stops the comparison', async () => {
+  const place = await world.addProvider(() => startFakeFlutterwave({ after }))
+  const { order } = await paid(place)
+  place.fake.upstream.garble = ({ status, text }) => ({ status, text: text.replaceAll('"NGN"', '"naira"') })
+  await reconcile(parts, place.shop, '8 days')
+  assert.match(
+    String((await runOf(database, place.shop, 'transactions')).failure),
+    new RegExp(`about ${order}, which is`),
+  )
+})
