@@ -24,7 +24,13 @@ export interface TimeRange {
 }
 
 export type ListAnswer<Entry> =
-  | { kind: 'page'; entries: Entry[]; nextCursor: string | null }
+  | {
+      kind: 'page'
+      entries: Entry[]
+      nextCursor: string | null
+      /** What entries name that are not valid: those of other shops may be of any kind. Of transactions, the order. */
+      unreadable?: OfOrder[]
+    }
   /** The provider has no such list for this kind of account, and why. */
   | { kind: 'unsupported'; because: string }
   | Unknown

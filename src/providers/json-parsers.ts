@@ -68,6 +68,26 @@ export function all<T>(value: unknown, read: (one: unknown) => T | undefined): T
   return parts.includes(undefined) ? undefined : (parts as T[])
 }
 
+/**
+ * Reads what can be read of a list that others use, too. An entry that is null is left out; one that is invalid goes to
+ * `others`.
+ */
+export function some<T>(
+  value: unknown,
+  read: (one: unknown) => T | null | undefined,
+  others: (one: unknown) => void,
+): T[] | undefined {
+  if (!Array.isArray(value)) return undefined
+  return value.flatMap((one) => {
+    const entry = read(one)
+    if (entry === undefined) others(one)
+    return entry === undefined || entry === null ? [] : [entry]
+  })
+}
+
+/** What an entry names that is not valid, as far as it can be compared: text or digits. */
+export const nameOf = (value: unknown): string | null => line(digitsOf(value))
+
 /** An id, a code or a status: printable ASCII without spaces. */
 export function word(value: unknown, longest = 255): string | undefined {
   return typeof value === 'string' && value.length <= longest && /^[\x21-\x7e]+$/.test(value) ? value : undefined

@@ -108,6 +108,8 @@ export interface ListedRefund {
   at: Date
   /** The dispute that this refund settles, when the provider says so: its money must not be counted twice. */
   disputeId?: string
+  /** It is pending until somebody gives the provider a bank account of the customer. */
+  needsAccount?: true
 }
 
 /** A cardholder disputes a charge with their bank. `lost`: the money has gone back; `won`: it stays. */

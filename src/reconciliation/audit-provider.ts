@@ -5,7 +5,7 @@ import { totalsOf } from '../payments/state/reversed-money.ts'
 import { findAttempt } from '../payments/store/attempts.ts'
 import { type AuditScope, pageOfReceipts } from '../payments/store/provider-audit.ts'
 import type { Providers } from '../providers/provider.ts'
-import { type CompareDeps, compareEntries, type Listing } from './compare-entries.ts'
+import { type CompareDeps, compareEntries, type Listing, unreadableOfOurs } from './compare-entries.ts'
 import { LIST_KINDS, type ListKind, readPage } from './read-list.ts'
 import type { Range } from './windows.ts'
 
@@ -51,9 +51,10 @@ export async function auditProvider(
     ...{ agreed: 0, foreign: 0, differences: [], unsupported: [], incomplete: null },
   }
   for (const kind of LIST_KINDS) {
-    const read = await readAll(deps.providers, scope, kind, range)
+    const read = await readAll(deps, scope, kind, range)
     if (read.unsupported) audit.unsupported.push(read.unsupported)
     audit.incomplete ??= read.incomplete
+    audit.foreign += read.unreadable
     if (read.listing) await compareAll(deps, scope, { audit, listing: read.listing, range, isWhole: !read.incomplete })
   }
   return audit
@@ -109,17 +110,26 @@ async function askWhatItHas({ database, providers }: CompareDeps, id: AttemptId)
 
 interface Read {
   listing?: Listing
+  /** Entries of other shops. */
+  unreadable: number
   unsupported?: string
   incomplete: string | null
 }
 
 /** A whole list over all versions of the keys. Each entry occurs once: new keys may be of the same account. */
-async function readAll(providers: Providers, scope: AuditScope, kind: ListKind, { from, to }: Range): Promise<Read> {
+async function readAll(
+  deps: CompareDeps & { providers: Providers },
+  scope: AuditScope,
+  kind: ListKind,
+  { from, to }: Range,
+): Promise<Read> {
+  const { providers } = deps
+  let unreadable = 0
   const range = { from: new Date(from.getTime() - BEFORE_MS), to: new Date(to.getTime() + DAY_MS) }
   const found = new Map<string, Listing['entries'][number]>()
   const read = (incomplete: string | null): Read => ({
     listing: { kind, entries: [...found.values()] } as Listing, // entries of this kind
-    incomplete,
+    ...{ unreadable, incomplete },
   })
   for (const keysVersion of await providers.keysVersions(scope, scope.provider)) {
     let cursor: string | null = null
@@ -127,8 +137,11 @@ async function readAll(providers: Providers, scope: AuditScope, kind: ListKind, 
       if (pages === MAX_PAGES) return read(`${scope.provider} lists more than ${MAX_PAGES} pages`)
       const page = await readPage(providers, scope, { kind, keysVersion, range, cursor })
       if (page.kind === 'unknown') return read(page.because)
-      if (page.kind === 'unsupported') return { unsupported: page.because, incomplete: null }
+      if (page.kind === 'unsupported') return { unsupported: page.because, unreadable, incomplete: null }
       if (page.kind === 'skipped') break
+      const ours = await unreadableOfOurs(deps, scope, page.unreadable)
+      if (ours) return read(ours)
+      unreadable += page.unreadable.length
       for (const entry of page.listing.entries) {
         const name = nameOf(entry)
         if (!found.has(name)) found.set(name, entry) // the current keys come first

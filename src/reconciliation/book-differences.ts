@@ -75,7 +75,7 @@ async function askUntilEqual(
     )
     const again = await compareEntries(deps, scope, only(listing, own))
     left = again.filter(({ id, verdict }) => ids.has(id) && verdict.kind === 'differs')
-    if (answer.isOpen) left = left.filter(({ isOfTaken }) => isOfTaken)
+    if (answer.isOpen) left = left.filter(({ isOfTaken, isStuck }) => isOfTaken || isStuck)
     if (left.length === 0) return []
     if (answer.changes === 0) return left
   }

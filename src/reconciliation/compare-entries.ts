@@ -27,6 +27,7 @@ import {
   compareRefund,
   compareTransaction,
   isSame,
+  isStuck,
   looksLikeOurs,
   returnedOfAttempt,
   type Verdict,
@@ -53,6 +54,8 @@ export interface Compared {
   receiptIds: number[]
   /** It is about money that is not on record, or with another amount: not about what went back of it. */
   isOfTaken?: boolean
+  /** It is about a refund that waits for nothing but a person. */
+  isStuck?: boolean
   /** Of a transaction. `returned`: the part of this unmatched money that went back. */
   transaction?: { listed: Listed; ours: RecordedTransaction | undefined; ofOrder: Listed[]; returned: number }
 }
@@ -136,14 +139,16 @@ async function pairsOf(deps: CompareDeps, scope: AuditScope, entries: Listed[]):
   return pairs
 }
 
-/** Money of no attempt, where the list does not say what went back of it: the check of its order does. */
+/**
+ * Money of no attempt, or of the order of another one, where the list does not say what went back of it: the check of
+ * its own order does.
+ */
 async function withSums(deps: CompareDeps, scope: AuditScope, page: Pair[]): Promise<Pair[]> {
-  const isUnclear = ({ theirs, attemptId, belongs }: Pair) =>
-    attemptId === null &&
-    belongs !== 'foreign' &&
-    theirs.reference !== null &&
-    theirs.returned === undefined &&
-    !theirs.returnedIsOfOrder
+  const namesNoSum = ({ reference, returned, returnedIsOfOrder }: Listed) =>
+    reference !== null && returned === undefined && !returnedIsOfOrder
+  const isMatched = ({ theirs, ours }: Pair) => theirs.isReversed && ours?.orderReference === null
+  const isUnclear = (pair: Pair) =>
+    namesNoSum(pair.theirs) && (pair.attemptId === null ? pair.belongs !== 'foreign' : isMatched(pair))
   const orders = Map.groupBy(page.filter(isUnclear), ({ theirs }) => theirs.reference)
   const asked: Listed[] = []
   for (const pairs of orders.values())
@@ -206,6 +211,26 @@ async function belongingOf(deps: CompareDeps, scope: AuditScope, reference: stri
   return (await isOrderOfAnother(deps.database, scope, reference)) ? 'foreign' : 'lost'
 }
 
+/**
+ * Of entries that cannot be read, one that may be ours: it names an order or transaction of ours, or nothing. Others
+ * are of other shops. Returns a reason to stop there.
+ */
+export async function unreadableOfOurs(
+  deps: CompareDeps,
+  scope: AuditScope,
+  unreadable: OfOrder[],
+): Promise<string | null> {
+  const ours = await attemptsOf(deps.database, scope, unreadable)
+  for (const one of unreadable) {
+    const { orderReference, transactionId } = one
+    const name = orderReference ?? transactionId
+    if (name === null) return 'an entry of its list that we cannot read, and that names nothing'
+    if (ours.has(one) || (await belongingOf(deps, scope, orderReference)) === 'lost')
+      return `an entry of its list about ${name}, which is ours, that we cannot read`
+  }
+  return null
+}
+
 async function compareRefunds(
   { database, clock }: CompareDeps,
   scope: AuditScope,
@@ -228,7 +253,10 @@ async function compareRefunds(
       const verdict = compareRefund(theirs, ours, {
         ...{ belongs: attemptId ? 'ours' : 'foreign', settles, now: clock.now() },
       })
-      compared.push({ id: theirs.refundId, reference: theirs.orderReference, verdict, attemptId, receiptIds: [] })
+      compared.push({
+        ...{ id: theirs.refundId, reference: theirs.orderReference, verdict, attemptId, receiptIds: [] },
+        isStuck: isStuck(theirs, clock.now()),
+      })
     }
   }
   return compared

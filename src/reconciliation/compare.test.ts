@@ -147,7 +147,11 @@ const compareOurs = (listed: OfAccount<ListedRefund>, recorded?: Refund, settles
 test('a refund is equal when its amount and status agree', () => {
   assert.equal(compareOurs(refund(), ourRefund()), 'equal')
   assert.equal(compareOurs(refund({ status: 'pending' }), ourRefund()), 'equal', 'the bank can still refuse it')
-  assert.equal(compareOurs(refund({ status: 'pending' })), 'equal', 'seen again when it is done')
+  const pending = refund({ status: 'pending', at: new Date() })
+  assert.equal(compareOurs(pending), 'equal', 'seen again when it is done')
+  assert.match(compareOurs({ ...pending, needsAccount: true }), /has not finished it, and our records do not have it/)
+  assert.match(compareOurs(refund({ status: 'pending' })), /has not finished it/, 'of months ago')
+  assert.equal(compareOurs({ ...pending, needsAccount: true }, ourRefund({ status: 'pending' })), 'equal')
   assert.equal(compareOurs(refund({ status: 'failed' })), 'equal')
   assert.equal(compareOurs(refund(), undefined, true), 'equal', 'the money of a lost dispute')
   assert.equal(compareOurs(refund({ status: 'failed', refundId: 'r0' }), ourRefund()), 'equal', 'an earlier try')

@@ -78,7 +78,7 @@ export function compareOrder(theirs: ListedTransaction, ours: MoneyOfAttempt): V
 
 /**
  * `settles`: this refund is the money of a lost dispute that is on record. A pending refund that is not on record is
- * seen again when it is done. The amount of a list by account may have the provider's fees in it, or be missing: the
+ * seen again when it is done, unless that takes a person, or too long. The amount of a list by account may have the provider's fees in it, or be missing: the
  * order's own list is exact. A new refund without an amount is asked for in each run of its first two days.
  */
 export function compareRefund(
@@ -89,6 +89,8 @@ export function compareRefund(
   if (belongs !== 'ours') return FOREIGN
   const amount = textOf(theirs.amount)
   if (!ours) {
+    if (isStuck(theirs, now))
+      return differs(`the provider began to refund ${amount}, has not finished it, and our records do not have it`)
     if (settles || theirs.status !== 'successful') return EQUAL
     return differs(`the provider refunded ${amount}, our records do not have it`)
   }
@@ -107,6 +109,13 @@ export function compareRefund(
 }
 
 const NEW_FOR_MS = 2 * 24 * 3_600_000
+/** Refunds to cards may take 15 working days. */
+const PENDING_FOR_MS = 21 * 24 * 3_600_000
+
+/** A pending refund that no provider finishes by itself any more. */
+export function isStuck({ status, needsAccount, at }: Omit<ListedRefund, 'amount'>, now: Date): boolean {
+  return status === 'pending' && (needsAccount === true || now.getTime() - at.getTime() > PENDING_FOR_MS)
+}
 
 export function compareDispute(theirs: OfAccount<ListedDispute>, ours: Dispute | undefined, belongs: Belongs): Verdict {
   if (belongs !== 'ours') return FOREIGN

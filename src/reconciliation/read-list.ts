@@ -3,6 +3,7 @@ import {
   type ListAnswer,
   type ListedTransaction,
   NotSetUp,
+  type OfOrder,
   type ProviderClient,
   type Providers,
 } from '../providers/provider.ts'
@@ -13,7 +14,7 @@ export type ListKind = Listing['kind']
 export const LIST_KINDS: readonly ListKind[] = ['transactions', 'refunds', 'disputes']
 
 export type Page =
-  | { kind: 'page'; listing: Listing; nextCursor: string | null }
+  | { kind: 'page'; listing: Listing; nextCursor: string | null; unreadable: OfOrder[] }
   | { kind: 'unsupported'; because: string }
   /** These keys list nothing: they are deleted, or the provider refuses retired ones. The next version goes on. */
   | { kind: 'skipped' }
@@ -35,7 +36,10 @@ export async function readPage(
   const answer = await client.lists?.[kind]?.(range, cursor)
   if (!answer) return { kind: 'unsupported', because: `${scope.provider} has no list of the ${kind} of an account` }
   if (answer.kind === 'page')
-    return { kind: 'page', listing: listingOf(kind, answer, keysVersion), nextCursor: answer.nextCursor }
+    return {
+      ...{ kind: 'page', listing: listingOf(kind, answer, keysVersion), nextCursor: answer.nextCursor },
+      unreadable: answer.unreadable ?? [],
+    }
   const isRetired = keysVersion !== scope.keysVersion
   const keys = isRetired || answer.kind === 'unsupported' ? (await client.verifyKeys()).kind : 'unknown'
   // After a rotation the provider refuses the old keys. The current ones list the same account.

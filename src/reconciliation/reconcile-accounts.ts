@@ -10,7 +10,7 @@ import {
   hasAttemptsSince,
 } from '../payments/store/provider-audit.ts'
 import { askForAbsent, askForOpen, bookDifferences } from './book-differences.ts'
-import { type Compared, compareEntries } from './compare-entries.ts'
+import { type Compared, compareEntries, unreadableOfOurs } from './compare-entries.ts'
 import { type ListKind, readPage } from './read-list.ts'
 import {
   claimDueRuns,
@@ -110,6 +110,8 @@ async function readNextPage(deps: PaymentDeps, run: Begun, kind: ListKind): Prom
   const page = await readPage(providers, run, { kind, keysVersion, range: run.range, cursor: run.cursor })
   providerCalls.inc({ provider: run.provider, mode: run.mode, call: `list ${kind}`, outcome: page.kind })
   if (page.kind === 'unknown') return fail(deps, run, page.because)
+  const unreadable = page.kind === 'page' && (await unreadableOfOurs(deps, run, page.unreadable))
+  if (unreadable) return fail(deps, run, unreadable)
   const next = versions[versions.indexOf(keysVersion) + 1]
   const nextCursor = page.kind === 'page' ? page.nextCursor : null
   const isLast = nextCursor === null && next === undefined
@@ -127,7 +129,7 @@ async function readNextPage(deps: PaymentDeps, run: Begun, kind: ListKind): Prom
 async function bookPage(
   deps: PaymentDeps,
   run: Begun,
-  { listing }: Extract<Awaited<ReturnType<typeof readPage>>, { kind: 'page' }>,
+  { listing, unreadable }: Extract<Awaited<ReturnType<typeof readPage>>, { kind: 'page' }>,
 ): Promise<Run['counts']> {
   const compared = await compareEntries(deps, run, listing)
   const seen = compared.flatMap(({ receiptIds }) => receiptIds)
@@ -139,9 +141,9 @@ async function bookPage(
   const count = (kind: Compared['verdict']['kind']) => compared.filter(({ verdict }) => verdict.kind === kind).length
   const { counts } = run
   return {
-    listed: counts.listed + compared.length,
+    listed: counts.listed + compared.length + unreadable.length,
     agreed: counts.agreed + count('equal'),
-    foreign: counts.foreign + count('foreign'),
+    foreign: counts.foreign + count('foreign') + unreadable.length,
     booked: counts.booked + booked.booked,
     asked: counts.asked + booked.asked,
     absent: counts.absent,

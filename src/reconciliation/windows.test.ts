@@ -9,7 +9,7 @@ const before = (ms: number) => new Date(now.getTime() - ms)
 
 test('each list of an account is read in its windows', () => {
   const count = (kind: string) => PLANNED.filter((each) => each.kind === kind).map(({ name }) => name)
-  assert.deepEqual(count('transactions'), ['2 hours', '48 hours', '8 days'])
+  assert.deepEqual(count('transactions'), ['2 hours', '48 hours', '8 days', '180 days'])
   assert.deepEqual(count('refunds'), ['2 hours', '48 hours', '8 days', '180 days'])
   assert.deepEqual(count('disputes'), ['48 hours', '8 days', '180 days'])
   assert.deepEqual(count('open'), ['open'])

@@ -34,7 +34,8 @@ export const WINDOWS = {
     ...{ kinds: ['transactions', 'refunds', 'disputes'], lengthMs: 8 * DAY, everyMs: DAY },
     findsAbsent: true,
   },
-  '180 days': { kinds: ['refunds', 'disputes'], lengthMs: 180 * DAY, everyMs: 7 * DAY },
+  // A reversal without a refund is in the list of transactions alone.
+  '180 days': { kinds: ['transactions', 'refunds', 'disputes'], lengthMs: 180 * DAY, everyMs: 7 * DAY },
   open: { kinds: ['open'], lengthMs: 180 * DAY, everyMs: DAY },
 } as const satisfies Record<string, Window>
 

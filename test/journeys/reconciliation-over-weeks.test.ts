@@ -3,6 +3,8 @@ import { after, test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { newId, type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import type { PaymentDeps } from '../../src/payments/deps.ts'
+import { listAuditScopes } from '../../src/payments/store/provider-audit.ts'
+import { matchTransfer } from '../../src/payments/transfers/handle-transfer.ts'
 import type { AccountLists, Providers } from '../../src/providers/provider.ts'
 import { planAccounts } from '../../src/reconciliation/reconcile-accounts.ts'
 import { claimDueRuns, markListed, oldestComparisons, saveFinished } from '../../src/reconciliation/run-store.ts'
@@ -138,4 +140,84 @@ test('refused keys are no reason to think that an account has no disputes', asyn
   await reconcile(parts, place.shop, '180 days')
   const { unsupported, failure } = await runOf(database, place.shop, 'disputes', '180 days')
   assert.deepEqual([unsupported, failure], [null, 'Flutterwave does not let this key list chargebacks'])
+})
+
+test('a reversal of money that a person matched is a case', async () => {
+  const place = await world.addProvider(() => startFakePaystack({ after }))
+  const { body } = await place.initialize()
+  const order = await place.orderOf(body.data.reference)
+  await place.fake.customer.payByCard(order, { save: false })
+  place.fake.takeNotices()
+  // As if the database had been restored from a backup.
+  await database.rows(sql`
+    update attempts set order_reference = 'gone-' || id, provider_reference = 'gone-' || id where order_reference = ${order}`)
+  await reconcile(parts, place.shop, '48 hours')
+  const [money] = await database.rows<{ id: number }>(sql`
+    select id from receipts where merchant_id = ${place.shop.merchantUuid} and attempt_id is null`)
+  const { id, reference } = await place.checkout()
+  const scope =
+    (await listAuditScopes(database)).find(({ merchantId }) => merchantId === place.shop.merchantId) ?? assert.fail()
+  const by = { scope, actor: 'cli:test', note: 'seen' }
+  const found = { kind: 'receipt', id: money?.id ?? assert.fail() } as const
+  await matchTransfer(parts, by, found, id as PaymentId, place.amount)
+  await everyWindow(place)
+  assert.deepEqual([(await place.payment(reference)).status, await openCases(place)], ['successful', []])
+  place.fake.find(order).status = 'reversed'
+  await everyWindow(place)
+  const { amountRefunded } = await place.payment(reference)
+  assert.deepEqual([amountRefunded, (await openCases(place)).map(({ reason }) => reason)], [0, ['refund_mismatch']])
+})
+
+test('a reversal without a refund object is found when it comes after twelve days', async () => {
+  const place = await world.addProvider(() => startFakePaystack({ after }))
+  const { reference, order } = await paid(place)
+  await ageIntegration(place)
+  await grow(place, 12 * 24)
+  const sale = place.fake.find(order)
+  sale.createdAt = new Date(Date.parse(sale.createdAt) - 12 * DAY_MS).toISOString()
+  sale.status = 'reversed'
+  await everyWindow(place)
+  const { amountRefunded } = await place.payment(reference)
+  assert.ok(amountRefunded === place.amount || (await openCases(place)).length > 0, 'nobody knows of it')
+})
+
+test('a refund of the dashboard that waits for an account of the customer is no secret', async () => {
+  const place = await world.addProvider(() => startFakePaystack({ after }))
+  const { reference, order } = await paid(place)
+  place.fake.refundsNeedAccounts?.()
+  const { status } = await fetch(`${place.fake.upstream.url}/refund`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${place.fake.keys.secretKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ transaction: String(place.fake.find(order).id), amount: 500_000 }),
+  })
+  assert.equal(status, 200)
+  place.fake.takeNotices()
+  await everyWindow(place)
+  for (const refund of place.fake.refunds)
+    refund.createdAt = new Date(Date.parse(refund.createdAt) - 30 * DAY_MS).toISOString()
+  await ageIntegration(place)
+  await everyWindow(place)
+  const { amountRefunded } = await place.payment(reference)
+  assert.ok(amountRefunded > 0 || (await openCases(place)).length > 0, 'the money has left the balance')
+})
+
+test('an entry of another shop that cannot be read does not stop the comparison', async () => {
+  const place = await world.addProvider(() => startFakeFlutterwave({ after }))
+  const { order } = await paid(place)
+  const [own] = place.fake.triesOf(order)
+  const foreign = { ...(own?.order ?? assert.fail()), reference: 'Order 12' }
+  place.fake.addTry(order, { order: foreign } as never)
+  await reconcile(parts, place.shop, '8 days')
+  assert.equal((await runOf(database, place.shop, 'transactions')).failure, null)
+})
+
+test('an entry of ours that cannot be read stops the comparison', async () => {
+  const place = await world.addProvider(() => startFakeFlutterwave({ after }))
+  const { order } = await paid(place)
+  place.fake.upstream.garble = ({ status, text }) => ({ status, text: text.replaceAll('"NGN"', '"naira"') })
+  await reconcile(parts, place.shop, '8 days')
+  assert.match(
+    String((await runOf(database, place.shop, 'transactions')).failure),
+    new RegExp(`about ${order}, which is`),
+  )
 })

@@ -17,7 +17,7 @@ const records = (amountReturned: number, refunds: Partial<Refund>[] = []): OnRec
   refunds: refunds.map((refund) => ({ id: 'rfd_1', createdAt: at, kind: 'merchant', ...refund }) as Refund),
   disputes: [],
 })
-const own = { attemptId: id, transactionId: 't', isMatched: false }
+const own = { attemptId: id, transactionId: 't' }
 const receipt = (returned: number, more: Partial<Receipt> = {}): Receipt => ({
   ...{ transactionId: 't', amount: money(1_000, NGN), at, returned },
   ...more,
@@ -48,9 +48,9 @@ test('a listed refund that does not fit is reviewed first', () => {
   assert.equal(unlistedReversal(records(0), [own], [receipt(1_000)], [listed(1_001, 'successful')]), 0)
 })
 
-test('the share of an attempt is unknown when its order has other transactions, or its money is of another order', () => {
+test('the share of an attempt is unknown when its order has other transactions', () => {
   const both = [receipt(500, { returnedIsOfOrder: true }), receipt(0, { transactionId: 'u', returnedIsOfOrder: true })]
   assert.equal(unlistedReversal(records(0), [own], both, []), 0)
   assert.equal(unlistedReversal(records(0), [own, { ...own, transactionId: 'u' }], both, []), 500)
-  assert.equal(unlistedReversal(records(0), [{ ...own, isMatched: true }], [receipt(1_000)], []), 0)
+  assert.equal(unlistedReversal(records(0), [own, { ...own, transactionId: 'matched' }], [receipt(400)], []), 400)
 })

@@ -6,7 +6,6 @@ import { totalsOf } from './reversed-money.ts'
 interface OnRecordReceipt {
   attemptId: string
   transactionId: string
-  isMatched: boolean
 }
 
 /**
@@ -18,7 +17,8 @@ interface OnRecordReceipt {
  * - A refund of ours that is pending may be what the provider means, before its list has it: it is looked for first.
  * - A refund that the provider lists as pending, and that is not on record, is recorded when it is successful.
  * - Where the provider names one sum for an order, a transaction of the order that is not of this attempt makes the
- *   attempt's share unknown. So does money that a person matched: it is of another order.
+ *   attempt's share unknown.
+ * - Money that a person matched is of another order, so the answer does not name it: then it is the least that went back.
  * - A refund in the list that does not fit is reviewed by a person first.
  * - A refund or a lost dispute that is listed later adopts the row, see `covering`.
  */
@@ -35,7 +35,7 @@ export function unlistedReversal(
     ({ returnedIsOfOrder, transactionId }) => returnedIsOfOrder && !names.has(transactionId),
   )
   const isPending = onRecord.refunds.some(({ status }) => status === 'pending')
-  if (isPending || isOfOthers || own.some(({ isMatched }) => isMatched)) return 0
+  if (isPending || isOfOthers) return 0
   const known = matchKnown(onRecord, refunds)
   const others = refunds.filter((refund) => !known.has(refund))
   const matches = others.map((refund) => ({ refund, match: matchRefund(onRecord, refund) }))

@@ -118,7 +118,10 @@ export function refundOutcomeOf(refund: Refund, wanted: RefundOrder): RefundOutc
 }
 
 /** The customer has the money: the ways that it goes. */
-const REFUNDED = new Set(['bank-transfer', 'momo', 'mpgs', 'offline', 'preauth'].map((way) => `completed-${way}`))
+const REFUNDED = new Set([
+  ...['bank-transfer', 'momo', 'mpgs', 'offline', 'preauth'].map((way) => `completed-${way}`),
+  'successful',
+])
 
 /** Plain `completed` is a refund that waits for its disbursement. A status that is new to us is not done. */
 export function refundStatusOf({
@@ -127,7 +130,8 @@ export function refundStatusOf({
 }: Pick<Refund, 'status' | 'disburseStatus'>): ListedRefund['status'] {
   if (status === 'failed') return 'failed'
   if (disburseStatus === 'failed') return status === 'completed' ? 'failed' : 'pending'
-  return REFUNDED.has(status) ? 'successful' : 'pending'
+  const isDisbursed = status === 'completed' && disburseStatus === 'successful'
+  return isDisbursed || REFUNDED.has(status) ? 'successful' : 'pending'
 }
 
 /** Why they refuse a refund, in our own words; undefined when an earlier try of ours may be the reason. */

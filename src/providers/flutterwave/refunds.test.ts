@@ -166,7 +166,7 @@ for (const [status, kind] of [
   ['completed-preauth', 'refunded'],
   ['completed-elsewhere', 'pending'],
   ['complete', 'pending'],
-  ['successful', 'pending'],
+  ['successful', 'refunded'],
   ['processing', 'pending'],
   ['pending-momo', 'pending'],
   ['pending', 'pending'],
@@ -196,24 +196,28 @@ test('a refund is completed only when its disbursement is: what they list later 
   assert.equal((await connection.refund(wanted)).kind, 'refunded')
 })
 
-test('a disbursement that failed beside "completed" is a failed refund, as an object and as text', async (t) => {
-  const { connection, wanted, odd, upstream, transactionIds } = await setUp(t)
-  const list = async () => {
-    const answer = await connection.listReversals?.(wanted.order, transactionIds)
-    return answer?.kind === 'reversals' ? answer.refunds.map(({ status }) => status) : answer
-  }
-  const meta = { source: 'ledgerbalance', disburse_ref: 'CC-REFD-1', disburse_status: 'failed' }
-  for (const written of [meta, JSON.stringify(meta)]) {
-    upstream.garble = ({ status, text }) => ({
-      status,
-      text: text.replaceAll('"meta":"{}"', `"meta":${JSON.stringify(written)}`),
-    })
-    odd.refundStatus = 'completed'
-    if ((await list())?.toString() === '') await connection.refund(wanted)
-    assert.equal((await connection.refund(wanted)).kind, 'refused')
-    assert.deepEqual(await list(), ['failed'])
-  }
-})
+for (const [disbursed, kind, listed] of [
+  ['failed', 'refused', 'failed'],
+  ['successful', 'refunded', 'successful'],
+] as const)
+  test(`the disbursement decides about a refund that is "completed": ${disbursed}, as an object and as text`, async (t) => {
+    const { connection, wanted, odd, upstream, transactionIds } = await setUp(t)
+    const list = async () => {
+      const answer = await connection.listReversals?.(wanted.order, transactionIds)
+      return answer?.kind === 'reversals' ? answer.refunds.map(({ status }) => status) : answer
+    }
+    const meta = { source: 'ledgerbalance', disburse_ref: 'CC-REFD-1', disburse_status: disbursed }
+    for (const written of [meta, JSON.stringify(meta)]) {
+      upstream.garble = ({ status, text }) => ({
+        status,
+        text: text.replaceAll('"meta":"{}"', `"meta":${JSON.stringify(written)}`),
+      })
+      odd.refundStatus = 'completed'
+      if ((await list())?.toString() === '') await connection.refund(wanted)
+      assert.equal((await connection.refund(wanted)).kind, kind)
+      assert.deepEqual(await list(), [listed])
+    }
+  })
 
 for (const [status, message, kind, because] of [
   [400, 'Refund amount cannot be greater than transaction amount', 'refused', 'more than is left of the payment'],

@@ -1,10 +1,12 @@
 import { money } from '../../kernel/money.ts'
+import { some } from '../json-parsers.ts'
 import {
   type AccountLists,
   type ListAnswer,
   type ListedDispute,
   type ListedRefund,
   type ListedTransaction,
+  type OfOrder,
   type OrderHandle,
   type ReversalsAnswer,
   type TimeRange,
@@ -16,13 +18,14 @@ import { type Api, findById, findTries } from './api.ts'
 import { isNone, isPaid, receiptOf, refundStatusOf } from './mapping.ts'
 import {
   type Chargeback,
+  namesIn,
   type Refund,
+  readAnyChargeback,
+  readAnyRefund,
   readChargebacks,
   readEnvelope,
-  readEveryChargeback,
-  readEveryRefund,
   readPages,
-  readPaidTransactions,
+  readPaidTransaction,
   readRefunds,
   type Transaction,
 } from './wire.ts'
@@ -179,41 +182,49 @@ const DAY_MS = 86_400_000
  * is asked for, and `created_at` decides. The cursor is the number of the page.
  */
 export function listsOf(api: Api): AccountLists {
-  async function list<Entry>(
+  async function list<T, Entry>(
     path: string,
     { from, to }: TimeRange,
     cursor: string | null,
-    read: (data: unknown) => { at: Date; entry: Entry }[] | undefined,
+    read: (one: unknown) => T | null | undefined,
+    show: (one: T) => { at: Date; entry: Entry },
   ): Promise<Extract<ListAnswer<Entry>, { kind: 'page' }> | Forbidden | Unknown> {
     const page = Number(cursor ?? 1)
     const days = { from: dayOf(from.getTime() - DAY_MS), to: dayOf(to.getTime() + DAY_MS) }
-    const said = await readPage(api, path, { ...days, page: String(page) }, read)
+    const others: OfOrder[] = []
+    const readAll = (data: unknown) => some(data, read, (one) => others.push(namesIn(one)))
+    const said = await readPage(api, path, { ...days, page: String(page) }, readAll)
     if ('kind' in said) return said
-    const entries = said.entries.filter(({ at }) => at >= from && at < to).map(({ entry }) => entry)
-    return { kind: 'page', entries, nextCursor: page < said.pages ? String(page + 1) : null }
+    const shown = said.entries.map(show)
+    const entries = shown.filter(({ at }) => at >= from && at < to).map(({ entry }) => entry)
+    const nextCursor = page < said.pages ? String(page + 1) : null
+    return { kind: 'page', entries, nextCursor, ...(others.length > 0 && { unreadable: others }) }
   }
   return {
     async transactions(range, cursor) {
-      const said = await list('/transactions', range, cursor, (data) =>
-        readPaidTransactions(data)?.map((one) => ({ at: one.at, entry: listedTransaction(one) })),
-      )
+      const said = await list('/transactions', range, cursor, readPaidTransaction, (one) => ({
+        at: one.at,
+        entry: listedTransaction(one),
+      }))
       return said.kind === 'forbidden' ? unreadable(said.status) : said
     },
     async refunds(range, cursor) {
-      const said = await list('/refunds', range, cursor, (data) =>
-        readEveryRefund(data)?.map((one) => ({
-          at: one.at,
-          entry: { ...listedRefund(one), transactionId: one.transactionId, orderReference: null, amount: null },
-        })),
-      )
+      const said = await list('/refunds', range, cursor, readAnyRefund, (one) => ({
+        at: one.at,
+        entry: { ...listedRefund(one), transactionId: one.transactionId, orderReference: null, amount: null },
+      }))
       return said.kind === 'forbidden' ? unreadable(said.status) : said
     },
     async disputes(range, cursor) {
-      const said = await list('/chargebacks', range, cursor, (data) =>
-        readEveryChargeback(data)?.map(({ transactionId, orderReference, ...one }) => ({
+      const said = await list(
+        '/chargebacks',
+        range,
+        cursor,
+        readAnyChargeback,
+        ({ transactionId, orderReference, ...one }) => ({
           at: one.openedAt,
           entry: { ...listedDispute(one), transactionId, orderReference, amount: null },
-        })),
+        }),
       )
       if (said.kind !== 'forbidden') return said
       return { kind: 'unsupported', because: 'Flutterwave does not let this key list chargebacks' }

@@ -10,6 +10,7 @@ import {
   Lenient,
   line,
   Nullable,
+  nameOf,
   parse,
   Required,
   webAddress,
@@ -207,12 +208,10 @@ function refundIn(value: unknown) {
   return { id, transactionId, status, disburseStatus, comment: (comment ?? comments) || null, at, digits }
 }
 
-/** Refunds of any transaction. They name no currency, so their amounts are not read. */
-export function readEveryRefund(value: unknown) {
-  return all(value, (one) => {
-    const refund = refundIn(one)
-    return refund?.at ? { ...refund, at: refund.at } : undefined
-  })
+/** A refund of any transaction. It names no currency, so its amount is not read. */
+export function readAnyRefund(value: unknown) {
+  const refund = refundIn(value)
+  return refund?.at ? { ...refund, at: refund.at } : undefined
 }
 
 export function readRefunds(value: unknown, transactionId: string, currency: Currency): Refund[] | undefined {
@@ -235,13 +234,11 @@ function chargebackIn(value: unknown) {
   return { id, status, comment, openedAt, dueAt, digits }
 }
 
-/** Chargebacks of any transaction, without their amounts. */
-export function readEveryChargeback(value: unknown) {
-  return all(value, (one) => {
-    const chargeback = chargebackIn(one)
-    const [transactionId, orderReference] = [transactionIdOf(one) ?? null, word(fields(one)?.tx_ref) ?? null]
-    return chargeback && { ...chargeback, transactionId, orderReference }
-  })
+/** A chargeback of any transaction, without its amount. */
+export function readAnyChargeback(value: unknown) {
+  const chargeback = chargebackIn(value)
+  const [transactionId, orderReference] = [transactionIdOf(value) ?? null, word(fields(value)?.tx_ref) ?? null]
+  return chargeback && { ...chargeback, transactionId, orderReference }
 }
 
 /** One that names no transaction may be of this one. */
@@ -262,14 +259,18 @@ function transactionIdOf(value: unknown): string | undefined {
 
 const PAID_STATUSES = new Set(['successful', 'reversed', 'refunded'])
 
-/** The paid transactions of a list, of any order. Others are skipped, valid or not. */
-export function readPaidTransactions(value: unknown): Transaction[] | undefined {
-  if (!Array.isArray(value) || !value.every((one) => phrase(fields(one)?.status))) return undefined
-  return all(
-    value.filter((one) => PAID_STATUSES.has(phrase(fields(one)?.status) ?? '')),
-    (one) => readTransaction(one),
-  )
+/** A transaction of a list, of any order, if it is paid. Others are null, valid or not. */
+export function readPaidTransaction(value: unknown): Transaction | null | undefined {
+  const status = phrase(fields(value)?.status)
+  if (status === undefined) return undefined
+  return PAID_STATUSES.has(status) ? readTransaction(value) : null
 }
+
+/** What an entry of a list names: a transaction, or what is about one. */
+export const namesIn = (value: unknown) => ({
+  transactionId: transactionIdOf(value) ?? null,
+  orderReference: nameOf(fields(value)?.tx_ref),
+})
 
 /** Money that the merchant sent, for a bill among others: whatever it names is no order. */
 const PAYOUT: NoticeBody = { about: 'something else', reference: null, transactionId: null, data: undefined }

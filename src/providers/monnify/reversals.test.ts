@@ -223,12 +223,7 @@ test('paid orders are listed with the least that was paid, and a search that is 
   const answer = await listTransactions(lately(), null)
   assert.ok(answer.kind === 'page' && answer.nextCursor === null)
   assert.deepEqual(
-    answer.entries.map(({ reference, amount, askFrom, isReversed }) => [
-      reference,
-      amount.amount,
-      askFrom,
-      isReversed,
-    ]),
+    answer.entries.map(({ reference, amount, askFrom, isReversed }) => [reference, amount.amount, askFrom, isReversed]),
     [
       [over, 500_011, 500_011, undefined],
       [whole, 500_010, undefined, undefined],

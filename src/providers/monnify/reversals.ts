@@ -1,9 +1,11 @@
 import { money } from '../../kernel/money.ts'
+import { some } from '../json-parsers.ts'
 import {
   type AccountLists,
   type ListAnswer,
   type ListedRefund,
   type ListedTransaction,
+  type OfOrder,
   type OrderHandle,
   type Receipt,
   type ReversalsAnswer,
@@ -18,8 +20,11 @@ import {
   type MonnifyFound,
   type MonnifyRefund,
   type MonnifyRefundPage,
+  namesIn,
+  readAnyPage,
+  readFound,
+  readRefund,
   readRefundPage,
-  readSearchPage,
   readTransaction,
 } from './wire.ts'
 
@@ -102,15 +107,16 @@ export function listsOf(session: Session): AccountLists {
     async transactions({ from, to }, cursor) {
       const page = Number(cursor ?? 0)
       const path = `/api/v1/transactions/search?page=${page}&size=${PAGE}&from=${from.getTime()}&to=${to.getTime()}`
-      const said = read(await session.get(path), readSearchPage)
+      const said = read(await session.get(path), readAnyPage)
       if (said.kind === 'unknown') return said
       if (said.kind === 'refused') return refusal(said, 'the search for transactions')
-      return pageOf(said.body, page, (found) => orderOf(found, from))
+      return pageOf(readable(said.body, readFound), page, (found) => orderOf(found, from))
     },
     async refunds({ from, to }, cursor) {
       const page = Number(cursor ?? 0)
-      const said = await pageOfRefunds(session, page, `&from=${from.getTime()}&to=${to.getTime()}`)
-      if ('kind' in said) return said.kind === 'refused' ? refusal(said, 'the list of refunds') : said
+      const any = await pageOfRefunds(session, page, readAnyPage, `&from=${from.getTime()}&to=${to.getTime()}`)
+      if ('kind' in any) return any.kind === 'refused' ? refusal(any, 'the list of refunds') : any
+      const said = readable(any, readRefund)
       const show = (refund: MonnifyRefund) => {
         const name = refund.transactionReference
         return [{ ...listedRefund(refund, from), transactionId: name, orderReference: name }]
@@ -122,12 +128,25 @@ export function listsOf(session: Session): AccountLists {
   }
 }
 
+interface Page<T> {
+  content: T[]
+  totalPages: number
+}
+
+/** The entries of a page that are valid, and what the others name. */
+function readable<T>({ content, totalPages }: Page<unknown>, readOne: (one: unknown) => T | undefined) {
+  const unreadable: OfOrder[] = []
+  const entries = some(content, readOne, (one) => unreadable.push(namesIn(one))) ?? []
+  return { content: entries, totalPages, ...(unreadable.length > 0 && { unreadable }) }
+}
+
 function pageOf<T, Entry>(
-  { content, totalPages }: { content: T[]; totalPages: number },
+  { content, totalPages, ...others }: Page<T> & { unreadable?: OfOrder[] },
   page: number,
   show: (one: T) => Entry[],
 ): ListAnswer<Entry> {
-  return { kind: 'page', entries: content.flatMap(show), nextCursor: page + 1 < totalPages ? String(page + 1) : null }
+  const nextCursor = page + 1 < totalPages ? String(page + 1) : null
+  return { kind: 'page', entries: content.flatMap(show), nextCursor, ...others }
 }
 
 /** 403: Monnify has not enabled it for this account. Any other refusal is a fault. */
@@ -164,7 +183,7 @@ type Refused = { kind: 'refused'; status: number }
  * the first page is in order of time, reading stops where the entries are too old; else the whole list is read.
  */
 export async function refundsSince(session: Session, since: Date): Promise<MonnifyRefund[] | Refused | Unknown> {
-  const first = await pageOfRefunds(session, 0)
+  const first = await pageOfRefunds(session, 0, readRefundPage)
   if ('kind' in first) return first
   const found = new Map(first.content.map((refund) => [refund.refundReference, refund]))
   const order = orderIn(first.content)
@@ -177,7 +196,7 @@ export async function refundsSince(session: Session, since: Date): Promise<Monni
     if (page && isEnough(page)) break
     if (pages >= MOST_PAGES) return unknown('its list of refunds is too long to read')
     const number = order === 'oldest first' ? first.totalPages - pages : pages
-    const next = await pageOfRefunds(session, number)
+    const next = await pageOfRefunds(session, number, readRefundPage)
     if ('kind' in next) return next.kind === 'refused' ? unreadable(next.status) : next
     for (const refund of next.content) found.set(refund.refundReference, refund)
     page = next
@@ -188,14 +207,15 @@ export async function refundsSince(session: Session, since: Date): Promise<Monni
 const isOld = (refund: MonnifyRefund | undefined, since: Date) =>
   refund?.createdOn != null && refund.createdOn.getTime() < since.getTime() - MARGIN_MS
 
-async function pageOfRefunds(
+async function pageOfRefunds<T = MonnifyRefund>(
   session: Session,
   number: number,
+  readPage: (body: unknown) => Page<T> | undefined,
   filter = '',
-): Promise<MonnifyRefundPage | Refused | Unknown> {
+): Promise<Page<T> | Refused | Unknown> {
   const answer = await session.get(`/api/v1/refunds?page=${number}&size=${PAGE}${filter}`)
   if (isMissing(answer)) return { content: [], totalPages: 0 }
-  const said = read(answer, readRefundPage)
+  const said = read(answer, readPage)
   if (said.kind === 'good') return said.body
   return said.kind === 'refused' ? { kind: 'refused', status: said.status } : said
 }

@@ -11,6 +11,7 @@ import {
   Lenient,
   line,
   Nullable,
+  nameOf,
   parse,
   Required,
   webAddress,
@@ -112,14 +113,20 @@ const pageOf = <T>(readOne: (one: unknown) => T | undefined) =>
   })
 
 export const readRefundPage = pageOf(readRefund)
-const decodeFound = decoderOf({
+export const readFound = decoderOf({
   ...NAMES,
   paymentStatus: Word,
   amount: Naira,
   currencyCode: Lenient(currencyOf),
   createdOn: Time,
 })
-export const readSearchPage = pageOf(decodeFound)
+/** Of a list that other shops use, too: its entries are not read. */
+export const readAnyPage = pageOf((one) => one)
+
+export const namesIn = (value: unknown) => ({
+  transactionId: null,
+  orderReference: nameOf(fields(value)?.paymentReference ?? fields(value)?.transactionReference),
+})
 
 const decodeNotice = decoderOf({ eventType: Word, eventData: Lenient(fields) })
 const decodeEventNames = decoderOf({ paymentReference: OptionalWord, transactionReference: OptionalWord })
@@ -127,7 +134,7 @@ const decodeEventNames = decoderOf({ paymentReference: OptionalWord, transaction
 export type MonnifyStart = NonNullable<ReturnType<typeof readStart>>
 export type MonnifyTransaction = NonNullable<ReturnType<typeof readTransaction>>
 export type MonnifyRefund = NonNullable<ReturnType<typeof readRefund>>
-export type MonnifyFound = NonNullable<ReturnType<typeof decodeFound>>
+export type MonnifyFound = NonNullable<ReturnType<typeof readFound>>
 export type MonnifyRefundPage = NonNullable<ReturnType<typeof readRefundPage>>
 export type MonnifyNotice = NonNullable<ReturnType<typeof readNoticeBody>>
 export type Envelope = { kind: 'good'; body: unknown } | { kind: 'error'; code: string; body?: undefined }

@@ -1,11 +1,13 @@
 import type { Mode } from '../../kernel/mode.ts'
 import { type Money, money } from '../../kernel/money.ts'
+import { some } from '../json-parsers.ts'
 import {
   type AccountLists,
   type ListAnswer,
   type ListedDispute,
   type ListedRefund,
   type ListedTransaction,
+  type OfOrder,
   type ProviderAnswer,
   type TimeRange,
   type Unknown,
@@ -15,13 +17,16 @@ import { isOfMode, isReversed, receiptOf } from './mapping.ts'
 import {
   fromHundredths,
   type ListedPaystackRefund,
+  namesIn,
   type PaystackDispute,
   type PaystackTransaction,
   readData,
+  readDispute,
   readDisputes,
+  readListedRefund,
   readListedRefunds,
   readPaging,
-  readPaidTransactions,
+  readPaidTransaction,
 } from './wire.ts'
 
 export interface Reversals {
@@ -67,13 +72,15 @@ export function listsOf(get: Get, mode: Mode): AccountLists {
   async function list<T extends { domain: string }, Entry>(
     path: string,
     cursor: string | null,
-    read: (data: unknown) => T[] | undefined,
+    read: (one: unknown) => T | null | undefined,
     show: (one: T) => Entry[],
   ): Promise<ListAnswer<Entry>> {
-    const page = await readPage(get, path, cursor, read)
+    const unreadable: OfOrder[] = []
+    const readAll = (data: unknown) => some(data, read, (one) => unreadable.push(namesIn(one)))
+    const page = await readPage(get, path, cursor, readAll)
     if ('kind' in page) return page
-    const ofMode = page.entries.filter((one) => isOfMode(one, mode))
-    return { kind: 'page', entries: ofMode.flatMap(show), nextCursor: page.next }
+    const entries = page.entries.filter((one) => isOfMode(one, mode)).flatMap(show)
+    return { kind: 'page', entries, nextCursor: page.next, ...(unreadable.length > 0 && { unreadable }) }
   }
   const within = ({ from, to }: TimeRange) => new URLSearchParams({ from: from.toISOString(), to: to.toISOString() })
   const ofOrder = ({ transactionId, orderReference }: Named) => ({ transactionId, orderReference })
@@ -81,13 +88,13 @@ export function listsOf(get: Get, mode: Mode): AccountLists {
     // Without a filter by status: that takes one status at a time, and not `reversal-pending`. Their page about lists
     // says `perPage`, their description of this one `per_page`.
     transactions: (range, cursor) =>
-      list(`/transaction?${within(range)}&per_page=${PER_PAGE}`, cursor, readPaidTransactions, listedTransaction),
+      list(`/transaction?${within(range)}&per_page=${PER_PAGE}`, cursor, readPaidTransaction, listedTransaction),
     refunds: (range, cursor) =>
-      list(`/refund?${within(range)}`, cursor, readListedRefunds, (refund) => [
+      list(`/refund?${within(range)}`, cursor, readListedRefund, (refund) => [
         { ...listedRefund(refund), ...ofOrder(refund), amount: refund.amount },
       ]),
     disputes: (range, cursor) =>
-      list(`/dispute?${within(range)}`, cursor, readDisputes, (dispute) => [
+      list(`/dispute?${within(range)}`, cursor, readDispute, (dispute) => [
         {
           ...listedDispute(dispute),
           ...ofOrder(dispute),
@@ -157,6 +164,7 @@ function listedRefund(refund: ListedPaystackRefund): Omit<ListedRefund, 'amount'
     status: STATUSES[refund.status] ?? 'pending',
     at: refund.at,
     ...(refund.disputeId !== null && { disputeId: refund.disputeId }),
+    ...(refund.status === 'needs-attention' && { needsAccount: true as const }),
   }
 }
 

@@ -10,13 +10,14 @@ import {
   Lenient,
   line,
   Nullable,
+  nameOf,
   parse,
   Required,
   webAddress,
   wholeCard,
   word,
 } from '../json-parsers.ts'
-import type { SavedCard } from '../provider.ts'
+import type { OfOrder, SavedCard } from '../provider.ts'
 
 /**
  * Parsers of Paystack's JSON, validated at the boundary. They never throw: an invalid required field makes the whole
@@ -306,42 +307,52 @@ export function readFailedCharge(value: unknown): { reference: string; response:
   return { reference, response: line(charge.gateway_response) ?? line(charge.message) }
 }
 
-/** All refunds of a list; undefined when one of them is invalid. */
-export function readListedRefunds(value: unknown): ListedPaystackRefund[] | undefined {
-  return all(value, (one) => {
-    const [refund, listed] = [readRefund(one), decodeListedRefund(one)]
-    const at = listed?.refunded_at ?? listed?.createdAt ?? listed?.created_at
-    if (!refund || !listed || !at) return undefined
-    const { transaction_reference: orderReference, merchant_note: note, dispute: disputeId } = listed
-    return { ...refund, orderReference, note: note ?? '', at, disputeId }
-  })
+export function readListedRefund(value: unknown): ListedPaystackRefund | undefined {
+  const [refund, listed] = [readRefund(value), decodeListedRefund(value)]
+  const at = listed?.refunded_at ?? listed?.createdAt ?? listed?.created_at
+  if (!refund || !listed || !at) return undefined
+  const { transaction_reference: orderReference, merchant_note: note, dispute: disputeId } = listed
+  return { ...refund, orderReference, note: note ?? '', at, disputeId }
 }
 
-export function readDisputes(value: unknown): PaystackDispute[] | undefined {
-  return all(value, (one) => {
-    const dispute = decodeDispute(one)
-    const openedAt = dispute?.createdAt ?? dispute?.created_at
-    if (!dispute || !openedAt) return undefined
-    const { id, transaction: transactionId, domain, status } = dispute
-    return {
-      ...{ id, transactionId, domain, status, openedAt },
-      orderReference: word(fields(fields(one)?.transaction)?.reference) ?? null,
-      ofTransaction: readTransaction(fields(one)?.transaction)?.amount ?? null,
-      hundredths: dispute.refund_amount || null,
-      resolution: dispute.resolution ?? null,
-      category: dispute.category ?? null,
-      dueAt: dispute.dueAt ?? dispute.due_at ?? null,
-    }
-  })
+export function readDispute(value: unknown): PaystackDispute | undefined {
+  const dispute = decodeDispute(value)
+  const openedAt = dispute?.createdAt ?? dispute?.created_at
+  if (!dispute || !openedAt) return undefined
+  const { id, transaction: transactionId, domain, status } = dispute
+  const transaction = fields(fields(value)?.transaction)
+  return {
+    ...{ id, transactionId, domain, status, openedAt },
+    orderReference: word(transaction?.reference) ?? null,
+    ofTransaction: readTransaction(transaction)?.amount ?? null,
+    hundredths: dispute.refund_amount || null,
+    resolution: dispute.resolution ?? null,
+    category: dispute.category ?? null,
+    dueAt: dispute.dueAt ?? dispute.due_at ?? null,
+  }
 }
+
+/** All refunds or disputes of a list; undefined when one of them is invalid. */
+export const readListedRefunds = (value: unknown) => all(value, readListedRefund)
+export const readDisputes = (value: unknown) => all(value, readDispute)
 
 const PAID_STATUSES = new Set(['success', 'reversed', 'reversal-pending'])
 
-/** The paid transactions of a list. Others are skipped, valid or not. */
-export function readPaidTransactions(value: unknown): PaystackTransaction[] | undefined {
-  const statuses = all(value, (one) => word(fields(one)?.status))
-  const isPaid = (_: unknown, index: number) => PAID_STATUSES.has(statuses?.[index] ?? '')
-  return statuses && all((value as unknown[]).filter(isPaid), readTransaction)
+/** A transaction of a list, if it is paid. Others are null, valid or not. */
+export function readPaidTransaction(value: unknown): PaystackTransaction | null | undefined {
+  const status = word(fields(value)?.status)
+  if (status === undefined) return undefined
+  return PAID_STATUSES.has(status) ? readTransaction(value) : null
+}
+
+/** What an entry of a list names: a transaction, or what is about one. */
+export function namesIn(value: unknown): OfOrder {
+  const one = fields(value)
+  const transaction = fields(one?.transaction)
+  return {
+    transactionId: nameOf(transaction?.id ?? one?.transaction),
+    orderReference: nameOf(transaction?.reference ?? one?.transaction_reference ?? one?.reference),
+  }
 }
 
 /** A whole number, written as one: not 1.0, not 1e3. Some come as text. */

@@ -1,10 +1,12 @@
 import { money } from '../../kernel/money.ts'
+import { some } from '../json-parsers.ts'
 import {
   type AccountLists,
   type ListAnswer,
   type ListedDispute,
   type ListedRefund,
   type ListedTransaction,
+  type OfOrder,
   type Outcome,
   type ProviderAnswer,
   type ReversalsAnswer,
@@ -15,6 +17,7 @@ import {
 } from '../provider.ts'
 import {
   idOf,
+  namesIn,
   readCharge,
   readDispute,
   readError,
@@ -75,12 +78,16 @@ export function listsOf(get: Get): AccountLists {
     const after = cursor === null ? '' : `&starting_after=${encodeURIComponent(cursor)}`
     const answer = await get(`${path}?limit=${PAGE}&created[gte]=${gte}&created[lte]=${lte}${after}`)
     if (answer.kind === 'unknown') return answer
-    const page = answer.status === 200 ? readList(answer.text, withId(read)) : undefined
+    const page = answer.status === 200 ? readList(answer.text, (one) => one) : undefined
     if (!page) return unreadable(answer.status)
-    const last = page.data.at(-1)
+    const last = idOf(page.data.at(-1))
     if (page.hasMore && !last) return unreadable(answer.status)
-    const entries = page.data.flatMap(({ one }) => (one === null ? [] : show(one)))
-    return { kind: 'page', entries, nextCursor: page.hasMore && last ? last.id : null }
+    const others: OfOrder[] = []
+    const entries = some(page.data, read, (one) => others.push(namesIn(one))) ?? []
+    return {
+      ...{ kind: 'page', entries: entries.flatMap(show), nextCursor: page.hasMore && last ? last : null },
+      ...(others.length > 0 && { unreadable: others }),
+    }
   }
   return {
     transactions: (range, cursor) => list('/v1/charges', range, cursor, readCharge, listedCharge),
@@ -92,13 +99,6 @@ export function listsOf(get: Get): AccountLists {
       list('/v1/disputes', range, cursor, unlessForeign(readDispute), (dispute) =>
         ofIntent(dispute.intentId, null, listedDispute(dispute)),
       ),
-  }
-}
-
-function withId<T>(read: (one: unknown) => T | undefined) {
-  return (value: unknown): { id: string; one: T } | undefined => {
-    const [one, id] = [read(value), idOf(value)]
-    return one === undefined || !id ? undefined : { id, one }
   }
 }
 

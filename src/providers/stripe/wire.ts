@@ -7,6 +7,7 @@ import {
   fields,
   Lenient,
   Nullable,
+  nameOf,
   parse,
   Required,
   webAddress,
@@ -208,6 +209,16 @@ export function unlessForeign<T>(read: (value: unknown) => T | undefined) {
   return (value: unknown): T | null | undefined => {
     const currency = fields(value)?.currency
     return word(currency) && !readCurrency(currency) ? null : read(value)
+  }
+}
+
+/** What an entry of a list names that cannot be read. */
+export function namesIn(value: unknown) {
+  const one = fields(value)
+  const isCharge = one?.object === 'charge'
+  return {
+    transactionId: isCharge ? null : (idOf(one?.payment_intent) ?? null),
+    orderReference: nameOf(fields(one?.metadata)?.reference),
   }
 }
 
