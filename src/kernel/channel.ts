@@ -10,8 +10,8 @@ interface ChannelFacts {
   /** Money comes in one piece, or in parts that add up. */
   money: 'whole' | 'in parts'
   /**
-   * The provider may ask the customer on the phone although its answer to the start was lost. Then no answer does not
-   * mean that nothing can be paid, and a second start would ask a second time.
+   * A phone may ask the customer although the provider's answer to the start was lost. Then no answer does not mean
+   * that nothing can be paid, and a second start would ask a second time.
    */
   asksByItself: boolean
   /** Customers can save what they pay with. */

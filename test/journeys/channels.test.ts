@@ -161,7 +161,7 @@ test('a start whose answer was lost may have asked the phone: the same input ask
   const before = phones.orders.size
   const again = await shop.initialize({ ...MTN, reference })
   assert.deepEqual([again.status, phones.orders.size], [200, before])
-  assert.match(again.body.data.data.message, /If your phone asks you/)
+  assert.match(again.body.data.data.message, /Approve the request/)
   phones.approve(order)
   await phones.notify(service, shop, order)
   const paid = await becomes(shop, { id: reference }, ({ status }) => status === 'successful')
@@ -196,6 +196,18 @@ test('a voucher: wrong three times, then right; the phone asks, and the payment 
     select a.*, c.detail from attempts a join provider_calls c on c.attempt_id = a.id
      where a.order_reference = ${order.reference}`)
   assert.ok(!JSON.stringify(stored).includes(RIGHT_CODE), 'a code is not stored')
+})
+
+test('a number without an account fails at once, and says nothing about the health of the provider', async () => {
+  for (let times = 0; times < 12; times++) {
+    const reference = newReference()
+    const { status, body } = await shop.initialize({ ...MTN, reference, phoneNumber: '0551234029' })
+    assert.deepEqual([status, body.code], [502, 'provider_error'])
+    assert.match(body.detail, /no mobile money account/)
+    const payment = await shop.payment(reference)
+    assert.deepEqual([payment.status, payment.attempts[0].failure.code], ['pending', 'subscriber_unknown'])
+  }
+  assert.ok(service.parts.providers.isHealthy({ merchantId: shop.merchantId, mode: 'sandbox' }, 'phone'))
 })
 
 test('two codes at once: one is sent, the other waits for its answer', async () => {
