@@ -171,7 +171,7 @@ export function reviewReasonOf(newReceipts: NewReceipt[], { currency }: Attempt)
   return newReceipts.some(({ isReturnedUnderOtherKeys }) => isReturnedUnderOtherKeys) ? RETURNED_UNDER_OTHER_KEYS : null
 }
 
-const ANSWERED_BY_SUCCESS: ReadonlySet<CaseReason> = new Set(['contradiction', 'unanswered', 'underpaid', 'review'])
+const ANSWERED_BY_SUCCESS: ReadonlySet<CaseReason> = new Set(['unanswered', 'underpaid', 'review'])
 
 /** A success answers an unknown outcome. Money in another currency, or perhaps returned by hand, still needs a person. */
 export function isAnsweredBySuccess({ reason, summary }: Case): boolean {

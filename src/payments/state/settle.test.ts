@@ -185,3 +185,20 @@ test('a person can end an attempt in progress; only money changes it after that'
   const late = settleWith(ended.state, attempt, paid(receipt(PRICE)), { now: after(172_800) })
   assert.deepEqual([late.state.payment.status, first(late).failure], ['successful', null])
 })
+
+test('an answer that denies recorded money pays nothing; the next one that does not, pays', () => {
+  const { state, attempt } = waiting('virtual-bank-account')
+  const part = settleWith(state, attempt, pending(receipt(400))).state
+  const contradiction = 'contradiction: ₦4.00 is on record, and the provider now names ₦6.00.'
+  const decision = settleWith(part, attempt, paid(receipt(600)), { contradiction })
+  assert.deepEqual(sums(decision.state), ['pending', PRICE, 0])
+  const next = settleWith(decision.state, attempt, paid(), { now: after(120) })
+  assert.deepEqual(sums(next.state), ['successful', PRICE, 0])
+  for (const each of [decision, next]) assert.equal(reviewOfFirst(each), contradiction)
+  assert.deepEqual(types(decision), ['attempt.needs_review'], 'nothing is missing')
+  const card = waiting('card')
+  const less = settleWith(card.state, card.attempt, paid(receipt(400))).state
+  const denied = settleWith(less, card.attempt, paid(receipt(600)), { contradiction })
+  assert.deepEqual(sums(denied.state), ['pending', PRICE, 0])
+  assert.deepEqual(sums(settleWith(denied.state, card.attempt, paid()).state), ['successful', PRICE, 0])
+})

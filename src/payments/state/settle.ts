@@ -3,7 +3,7 @@ import { failureOf } from '../../providers/failure.ts'
 import type { Outcome, Receipt } from '../../providers/provider.ts'
 import { type Attempt, comesInParts, isOpen, payableAgain } from './attempt.ts'
 import { attemptAfter } from './attempt-after.ts'
-import { raise, settleCases } from './case.ts'
+import { raise, reasonOf, settleCases } from './case.ts'
 import { isOverdue, restartSchedule, UNANSWERED, withNextCheck } from './check-schedule.ts'
 import {
   AFTER_LOSS,
@@ -139,14 +139,16 @@ function settleBeforeSuccess(
   { received, returned }: Totals,
   report: OutcomeReport,
 ): Decision {
-  const { outcome, now } = report
-  if (isPaidInFull(attempt, outcome)) return succeed(state, before, attempt, now)
+  const { outcome, contradiction, now } = report
+  // An answer that denies recorded money does not pay with it. The money counts, and the next answer may pay.
+  const isDenied = contradiction !== undefined && reasonOf(contradiction) === 'contradiction'
+  if (!isDenied && isPaidInFull(attempt, outcome)) return succeed(state, before, attempt, now)
   const isNewlyWrong = state.cases.some(({ news, summary }) => news !== null && summary.endsWith(WRONG_CURRENCY))
   if (isNewlyWrong) return failAsMismatch(state, before, attempt, now)
   if (returned > 0 && heldAmount(attempt) === 0) return failAsReversed(state, before, attempt, now)
   const partlyReversed =
     returned > 0 ? `reversed: ${returned} was given back at the provider; ${heldAmount(attempt)} is left.` : null
-  if (!comesInParts(attempt) && received > 0) {
+  if (!comesInParts(attempt) && received > 0 && !isDenied) {
     const wrongAmount = `amount_mismatch: ${attempt.amountReceived} was charged in place of ${attempt.amountCharged}.`
     const raised = raise(state, attempt, partlyReversed ?? wrongAmount, { now, isNew: true })
     return failAsMismatch(raised, before, attempt, now)
@@ -299,7 +301,7 @@ function failAsMismatch(state: PaymentState, before: Attempt, attempt: Attempt, 
   return { ...decide(withAttempt({ ...state, payment }, before, after, now), changes, now), counted: true }
 }
 
-/** Less than the charged amount arrived on a bank account. The attempt waits for the missing amount. */
+/** Less than the charged amount arrived, or its answer is in doubt. The attempt waits for the rest, or the next answer. */
 function recordUnderpayment(state: PaymentState, before: Attempt, attempt: Attempt, now: Date): Decision {
   const payment = withTotalsOf(state.payment, before, attempt)
   const missing = attempt.amountCharged - heldAmount(attempt)
@@ -308,7 +310,9 @@ function recordUnderpayment(state: PaymentState, before: Attempt, attempt: Attem
   const after: Attempt = { ...attempt, status, resolvedAt, noticeSaidPaid: false, checks: restartSchedule(now) }
   const changes: Change[] = [
     ...statusChange(before, after),
-    ...(heldAmount(after) > heldAmount(before) ? [moneyChange('payment.underpaid', after, 'missing', missing)] : []),
+    ...(missing > 0 && heldAmount(after) > heldAmount(before)
+      ? [moneyChange('payment.underpaid', after, 'missing', missing)]
+      : []),
   ]
   return { ...decide(withAttempt({ ...state, payment }, before, after, now), changes, now), counted: true }
 }
