@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { sql } from '../src/database/sql.ts'
 import { EVENT_LOOP_LAG, METRICS } from '../src/metrics/list.ts'
+import { lateAfterMs } from '../src/reconciliation/windows.ts'
 import {
   findingsOf,
   LAG_SECONDS,
-  LATE_COMPARISON_SECONDS,
   LATE_DELIVERIES_SECONDS,
   LATE_SECONDS,
   processFindings,
@@ -117,9 +117,9 @@ test('doctor finds what the alerts report, with the same limits', async () => {
     workers: 0,
     cases: { ...quiet.cases, live: { ...quiet.cases.live, needsReview: 2, unmatchedMoney: 1, refundsStuck: 3 } },
     comparisons: [
-      { provider: 'x', window: '48 hours', comparedAt: new Date(Date.now() - 30 * 3_600_000) },
+      { provider: 'x', window: '180 days', comparedAt: new Date(Date.now() - 8.1 * 86_400_000) },
       { provider: 'y', window: '48 hours', comparedAt: HOUR_AGO },
-      { provider: 'y', window: '180 days', comparedAt: new Date(Date.now() - 30 * 3_600_000) },
+      { provider: 'y', window: '180 days', comparedAt: new Date(Date.now() - 7.9 * 86_400_000) },
     ],
   }
   const found = [
@@ -138,14 +138,13 @@ test('doctor finds what the alerts report, with the same limits', async () => {
   // A busy machine may be late itself.
   const inTime = metrics.replace(new RegExp(`^${EVENT_LOOP_LAG} .*$`, 'm'), `${EVENT_LOOP_LAG} 0.01`)
   assert.deepEqual(processFindings(inTime), [])
-  const limits = {
-    ManillaQueueLate: LATE_SECONDS,
-    ManillaWebhooksLate: LATE_DELIVERIES_SECONDS,
-    ManillaReconciliationLate: LATE_COMPARISON_SECONDS,
-  }
+  const limits = { ManillaQueueLate: LATE_SECONDS, ManillaWebhooksLate: LATE_DELIVERIES_SECONDS }
   for (const [name, limit] of Object.entries({ ...limits, ManillaEventLoopLag: LAG_SECONDS }))
     assert.ok(alerts.find((alert) => alert.name === name)?.expr.endsWith(`> ${limit}`), name)
-  assert.match(found[3]?.says ?? '', /an account of x was not compared with its list for 30 hours/)
+  const comparing = alerts.find(({ name }) => name === 'ManillaReconciliationLate')?.expr ?? ''
+  for (const window of ['48 hours', '8 days', 'open', '180 days'] as const)
+    assert.match(comparing, new RegExp(`"[^"]*${window}[^"]*"}\\) > ${lateAfterMs(window) / 1_000}`))
+  assert.match(found[3]?.says ?? '', /an account of x was not compared with its lists \(180 days\) for 194 hours/)
 })
 
 test('late work and cases for a person are counted by mode, and handled money no more', async () => {

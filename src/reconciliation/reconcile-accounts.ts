@@ -26,7 +26,7 @@ import {
   saveProgress,
   unsupportedKinds,
 } from './run-store.ts'
-import { isStale, LISTED_DAILY_MS, nextDue, rangeOf, retryAt, windowOf } from './windows.ts'
+import { isStale, LISTED_DAILY_MS, lateAfterMs, nextDue, rangeOf, retryAt, windowOf } from './windows.ts'
 
 const HOUR_MS = 3_600_000
 /** A list may lag: younger receipts are looked for by the next run. */
@@ -225,8 +225,18 @@ async function finish({ database, clock }: PaymentDeps, run: Begun): Promise<voi
   await saveFinished(database, run, { at: clock.now(), dueAt })
 }
 
+/** Without the reason, which is on the page of providers: it may differ from list to list. */
+const UNREAD =
+  'unanswered: A list of this account could not be compared for more than a day. Lost payments, refunds, reversals and disputes are not found meanwhile. The page of providers says why.'
+
 async function fail({ database, clock, log }: PaymentDeps, run: Run, because: string): Promise<void> {
   const at = clock.now()
+  const since = run.comparedTo ?? run.failedSince
+  const isLate = run.failedSince && since && at.getTime() - since.getTime() > lateAfterMs(run.window)
+  if (isLate && !windowOf(run.window).isOnlyWhenActive) {
+    const found = { provider: run.provider, reason: 'unanswered' as const, summary: UNREAD, since }
+    await database.transaction((tx) => openAccountCase(tx, run, found, at))
+  }
   log.warn({ ...nameOf(run), because }, 'the provider did not answer its list; retrying')
   reconciliationFailures.inc({ provider: run.provider, mode: run.mode })
   await saveFailure(database, run, { because, at, dueAt: retryAt(run.failedSince, at) })

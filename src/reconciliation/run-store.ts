@@ -218,7 +218,8 @@ export interface LastCompared {
 export function lastCompared(db: Queries, { merchantId, mode }: Owner): Promise<LastCompared[]> {
   return db.rows<LastCompared>(sql`
     select provider, kind, max(finished_at) as "comparedAt", max(failure) as failure, max(unsupported) as unsupported
-      from reconciliation_runs where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and kind <> 'open'
+      from reconciliation_runs
+     where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and kind <> 'open' and time_window <> 'by hand'
      group by provider, kind order by provider, kind`)
 }
 

@@ -25,11 +25,14 @@ test('no window begins before the integration was made, or before what retention
   assert.deepEqual(rangeOf('180 days', { ...live, mode: 'sandbox', since: old }, now).from, before(39 * DAY))
 })
 
-test('after an outage a window is longer by that time, and at most twice as long', () => {
-  const from = (comparedTo: Date) => rangeOf('8 days', { mode: 'live', since: before(400 * DAY), comparedTo }, now).from
+test('after an outage a window is longer by that time, and that of active accounts at most twice as long', () => {
+  const since = before(400 * DAY)
+  const from = (comparedTo: Date) => rangeOf('8 days', { mode: 'live', since, comparedTo }, now).from
   assert.deepEqual(from(before(DAY)), before(8 * DAY), 'on time')
   assert.deepEqual(from(before(3 * DAY)), before(10 * DAY))
-  assert.deepEqual(from(before(90 * DAY)), before(16 * DAY))
+  assert.deepEqual(from(before(90 * DAY)), before(97 * DAY))
+  const idle = rangeOf('2 hours', { mode: 'live', since, comparedTo: before(90 * DAY) }, now)
+  assert.deepEqual(idle.from, before(4 * HOUR))
 })
 
 test('accounts that started together do not stay together', () => {

@@ -61,20 +61,20 @@ export interface Range {
 }
 
 /**
- * The range of a run that starts now. After an outage it is longer by that time, and at most twice as long: what
- * changed at the provider meanwhile must not fall out of the window unseen. Not before the integration was made: the
- * account may be older than it. Not before the shortest retention of the sandbox: what was deleted here is still in the
- * list.
+ * The range of a run that starts now. After an outage it is longer by that time: what changed at the provider meanwhile
+ * must not fall out of the window unseen. An account that was idle is read by the other windows. Not before the
+ * integration was made: the account may be older than it. Not before the shortest retention of the sandbox: what was
+ * deleted here is still in the list.
  */
 export function rangeOf(
   name: WindowName,
   { mode, since, comparedTo }: { mode: Mode; since: Date; comparedTo: Date | null },
   now: Date,
 ): Range {
-  const { lengthMs, everyMs } = windowOf(name)
+  const { lengthMs, everyMs, isOnlyWhenActive } = windowOf(name)
   const kept = mode === 'sandbox' ? LEAST_DAYS.sandbox * DAY - DAY : Number.POSITIVE_INFINITY
   const late = comparedTo ? Math.max(0, now.getTime() - comparedTo.getTime() - everyMs) : 0
-  const length = Math.min(lengthMs + Math.min(late, lengthMs), kept)
+  const length = Math.min(lengthMs + (isOnlyWhenActive ? Math.min(late, lengthMs) : late), kept)
   const first = since.getTime() - CLOCKS_DIFFER_BY_MS
   return { from: new Date(Math.max(now.getTime() - length, first)), to: now }
 }
@@ -83,6 +83,9 @@ export function rangeOf(
 export function nextDue(name: WindowName, startedAt: Date, jitter: number): Date {
   return new Date(startedAt.getTime() + windowOf(name).everyMs * (0.95 + jitter / 10))
 }
+
+/** A window that was last compared so long ago is a day late. The alerts have the same limits. */
+export const lateAfterMs = (name: WindowName): number => windowOf(name).everyMs + DAY
 
 /** A run that cannot go on for this long starts again: its cursor may be the reason, and its range is old. */
 export function isStale(name: WindowName, startedAt: Date, now: Date): boolean {

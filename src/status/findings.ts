@@ -1,4 +1,5 @@
 import { EVENT_LOOP_LAG, METRICS } from '../metrics/list.ts'
+import { lateAfterMs } from '../reconciliation/windows.ts'
 import type { QueueName, Status } from './read-status.ts'
 
 /** A problem that a person should act on, with the alert of ops/prometheus/alerts.yml that reports the same. */
@@ -11,8 +12,6 @@ export interface Finding {
 export const LATE_SECONDS = 300
 export const LATE_DELIVERIES_SECONDS = 900
 export const LAG_SECONDS = 0.5
-/** Of the window that is compared every six hours. */
-export const LATE_COMPARISON_SECONDS = 86_400
 
 const QUEUE_WORK: Record<QueueName, string> = {
   checks: 'check of an attempt at its provider',
@@ -40,9 +39,10 @@ export function findingsOf({ queues, workers, cases: { live }, comparisons }: St
     })
   }
   for (const { provider, window, comparedAt } of comparisons) {
-    const seconds = (now.getTime() - comparedAt.getTime()) / 1_000
-    if (window !== '48 hours' || seconds <= LATE_COMPARISON_SECONDS) continue
-    const says = `an account of ${provider} was not compared with its list for ${Math.round(seconds / 3_600)} hours`
+    const ms = now.getTime() - comparedAt.getTime()
+    if (ms <= lateAfterMs(window)) continue
+    const hours = Math.round(ms / 3_600_000)
+    const says = `an account of ${provider} was not compared with its lists (${window}) for ${hours} hours`
     findings.push({ alert: 'ManillaReconciliationLate', says })
   }
   const add = (count: number, alert: string, what: string) => {

@@ -221,3 +221,21 @@ test('an entry of ours that cannot be read stops the comparison', async () => {
     new RegExp(`about ${order}, which is`),
   )
 })
+
+test('a list that is late by a day is one case, until a person closes it', async () => {
+  const place = await world.addProvider(() => startFakePaystack({ after }))
+  await reconcile(parts, place.shop, '48 hours')
+  const fails = async () => {
+    place.fake.upstream.trouble = 'answering 500 before the work'
+    for (const window of ['48 hours', '48 hours', '8 days'] as const) await reconcile(parts, place.shop, window)
+    return (await openCases(place)).map(({ reason }) => reason)
+  }
+  assert.deepEqual(await fails(), [])
+  await database.rows(sql`
+    update reconciliation_runs set compared_to = compared_to - interval '31 hours' where merchant_id = ${place.shop.merchantUuid}`)
+  assert.deepEqual(await fails(), ['unanswered'])
+  const { body } = await place.shop.call('GET', '/payments/v1/cases')
+  const closed = await place.shop.call('POST', `/payments/v1/cases/${body.data[0].id}/close`, { note: 'seen' })
+  assert.equal(closed.status, 200)
+  assert.deepEqual(await fails(), [], 'it is known')
+})

@@ -182,6 +182,7 @@ export interface ProviderRow {
   noticeURL: string
   noticeSeen: boolean
   healthy: boolean
+  lists: { kind: string; comparedAt: string | null; failure: string | null; unsupported: string | null }[]
   integration: {
     provider: string
     enabled: boolean

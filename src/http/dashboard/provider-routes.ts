@@ -5,6 +5,7 @@ import type { Currency } from '../../kernel/money.ts'
 import { findProvidersWithNotices } from '../../payments/store/notices.ts'
 import { channelsOf } from '../../providers/capabilities.ts'
 import { PROVIDERS } from '../../providers/registry.ts'
+import { lastCompared } from '../../reconciliation/run-store.ts'
 import type { App } from '../server/framework.ts'
 import type { DashboardDeps } from './deps.ts'
 import { feeText } from './fee-text.ts'
@@ -24,6 +25,7 @@ export function providerRoutes(app: App, deps: DashboardDeps): void {
     const offered = PROVIDERS.filter(({ capabilities }) => mode === 'sandbox' || !capabilities.sandboxOnly)
     const names = offered.map(({ capabilities }) => capabilities.name)
     const seen = await findProvidersWithNotices(database, scope, names)
+    const lists = await lastCompared(database, scope)
     const position = (name: string) => {
       const index = records.findIndex(({ provider }) => provider === name)
       return index < 0 ? records.length : index
@@ -50,6 +52,12 @@ export function providerRoutes(app: App, deps: DashboardDeps): void {
         noticeSeen: seen.includes(name),
         integration: record ? integrationView(record, mode, provider, noticeURL) : null,
         healthy: providers.isHealthy(scope, name),
+        lists: lists
+          .filter((each) => each.provider === name)
+          .map(({ kind, comparedAt, failure, unsupported }) => ({
+            ...{ kind, failure, unsupported },
+            comparedAt: comparedAt?.toISOString() ?? null,
+          })),
       }
     })
     return { data: rows.sort((a, b) => position(a.provider) - position(b.provider)) }

@@ -33,6 +33,16 @@ const ProviderRow = Type.Object({
   }),
   /** Calls have succeeded lately, as far as this process knows. */
   healthy: Type.Boolean(),
+  /** When the records were last compared with each list of the account, and why it cannot be now. */
+  lists: Type.Array(
+    Type.Object({
+      kind: Type.String(),
+      comparedAt: Type.Union([Type.String(), Type.Null()]),
+      failure: Type.Union([Type.String(), Type.Null()]),
+      /** The account has no such list. */
+      unsupported: Type.Union([Type.String(), Type.Null()]),
+    }),
+  ),
 })
 export type ProviderRow = Static<typeof ProviderRow>
 export const ProvidersAnswer = Type.Object({ data: Type.Array(ProviderRow) })

@@ -20,9 +20,12 @@ import { CASE_COLUMNS, type CaseRow, caseOfRow, storedSubject, writeCases } from
 // Cases without a payment: unmatched money, and accounts at a provider as a whole. Those of a payment change with it,
 // by changePayment.
 
-/** Opens the case, or gives the open one of this subject and reason the new summary. */
-async function openOther(tx: Transaction, wanted: NewCase, now: Date): Promise<void> {
-  const open = await openOf(tx, wanted, wanted.subject)
+/**
+ * Opens the case, or gives the open one of this subject and reason the new summary. What a person has closed after
+ * `since` is not opened again with the same summary.
+ */
+async function openOther(tx: Transaction, wanted: NewCase, now: Date, since: Date | null = null): Promise<void> {
+  const open = await openOf(tx, wanted, wanted.subject, since)
   writeOthers(tx, open, withCase(open, wanted, { now, replaces: true }), now)
 }
 
@@ -38,11 +41,16 @@ export async function closeOther(
   writeOthers(tx, open, left, closing.now)
 }
 
-async function openOf(db: Queries, { place, merchantId, mode }: Scope, subject: CaseSubject): Promise<Case[]> {
+async function openOf(
+  db: Queries,
+  { place, merchantId, mode }: Scope,
+  subject: CaseSubject,
+  since: Date | null = null,
+): Promise<Case[]> {
   const rows = await db.rows<CaseRow>(sql`
     select ${CASE_COLUMNS} from cases c
      where place = ${place} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and subject_kind = ${subject.kind}
-       and subject = ${storedSubject(subject)} and closed_at is null
+       and subject = ${storedSubject(subject)} and (closed_at is null or closed_at >= ${since}::timestamptz)
      order by id`)
   return rows.map(caseOfRow)
 }
@@ -59,16 +67,16 @@ function writeOthers(tx: Writes, before: Case[], after: Case[], now: Date): void
   }
 }
 
-/** A case about a provider's account as a whole, such as a list that cannot be read. */
+/** A case about a provider's account as a whole, such as a list that cannot be read. `since`: of `openOther`. */
 export function openAccountCase(
   tx: Transaction,
   scope: Scope,
-  { provider, reason, summary }: { provider: string; reason: CaseReason; summary: string },
+  { provider, reason, summary, since }: { provider: string; reason: CaseReason; summary: string; since?: Date },
   now: Date,
 ): Promise<void> {
   const subject: CaseSubject = { kind: 'account', id: provider, reference: null }
   const wanted = { ...ownerOf(scope), provider, reason, subject, summary, amount: null, currency: null }
-  return openOther(tx, wanted, now)
+  return openOther(tx, wanted, now, since)
 }
 
 const ownerOf = ({ place, merchantId, mode }: Scope) => ({ place, merchantId, mode, paymentId: null })

@@ -10,6 +10,7 @@ import { ProblemText } from '../components/problem.tsx'
 import { Screen, Section } from '../components/screen.tsx'
 import { Status } from '../components/status.tsx'
 import { announce } from '../components/toasts.tsx'
+import { Time } from '../components/values.tsx'
 import type { KeysVerdict, ProviderRow } from '../payment-answers.ts'
 import { useMerchant } from '../session.ts'
 import { useOrder } from './provider-order.ts'
@@ -188,7 +189,13 @@ function MoreChannels({ row, onAdd }: { row: ProviderRow; onAdd: () => void }) {
   )
 }
 
-function Health({ row: { healthy, noticeSeen, title }, onNotices }: { row: ProviderRow; onNotices: () => void }) {
+function Health({
+  row: { healthy, noticeSeen, title, lists },
+  onNotices,
+}: {
+  row: ProviderRow
+  onNotices: () => void
+}) {
   return (
     <div>
       {healthy ? (
@@ -208,6 +215,19 @@ function Health({ row: { healthy, noticeSeen, title }, onNotices }: { row: Provi
           </button>
         )}
       </div>
+      <details class="cell-more">
+        <summary aria-label={`Lists of ${title}`}>
+          {lists.some(({ failure }) => failure) ? 'Not compared with all lists' : 'Compared with its lists'}
+        </summary>
+        <ul>
+          {lists.map(({ kind, comparedAt, failure, unsupported }) => (
+            <li key={kind}>
+              {kind}: <Time at={comparedAt} />
+              {(failure ?? unsupported) && `, ${failure ?? unsupported}`}
+            </li>
+          ))}
+        </ul>
+      </details>
     </div>
   )
 }
