@@ -31,6 +31,11 @@ const ROWS: Record<string, Omit<Sandbox, 'provider'>> = {
   paystack: {
     ...{ price: naira, country: 'NG', keyToBreak: 'secretKey', repeated: 'one order' },
     ...{ wrongToken: 'AUTH_nobody0000', wrongTransaction: '1', refundOfNothing: ['refused'] },
+    // An account has the currency of its country alone: these are Nigeria's.
+    channels: [
+      { channel: 'ussd', price: naira, country: 'NG', input: { bank: '058' }, starts: 'dial' },
+      { channel: 'bank', price: naira, country: 'NG', input: {}, starts: 'link' },
+    ],
   },
   flutterwave: {
     ...{ price: naira, country: 'NG', keyToBreak: 'secretKey', repeated: 'another link' },
@@ -56,6 +61,7 @@ const ROWS: Record<string, Omit<Sandbox, 'provider'>> = {
       wrongTransaction: 'MNFY|00|20200101000000|000000',
       refundOfNothing: ['refused'],
     },
+    channels: [{ channel: 'ussd', price: naira, country: 'NG', input: { bank: '058' }, starts: 'dial' }],
     // "Public Test Credentials" in Monnify's own API description:
     // https://github.com/Monnify/mcp-server/blob/0d5b2fe9bb0bb6542736d5f29d006395ac944491/openapi/monnify.yaml
     sharedKeys: {

@@ -56,7 +56,7 @@ export const capabilities: Capabilities = {
     // Without a lifetime: a prompt ends after three minutes, and a voucher or a number to pay to does not.
     'mobile-money': {
       GHS: { fee: { basisPoints: 195 }, networks: { GH: ['mtn', 'telecel', 'at'] } },
-      // The fee is M-PESA's, and none is published for Airtel. The most is that of M-PESA and of Airtel for one payment.
+      // Fee and most (for one payment) are M-PESA's. No price is published for Airtel.
       KES: {
         fee: { basisPoints: 150 },
         limits: { min: 300, max: 25_000_000 },

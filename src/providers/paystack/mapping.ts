@@ -143,7 +143,7 @@ type Words = [RegExp, FailureCode][]
 const FUNDS: Words[number] = [/insufficient|not sufficient|not enough|low[ _]balance/i, 'insufficient_funds']
 const LIMIT: Words[number] = [/limit|exceed/i, 'limit_exceeded']
 const CANCELLED: Words[number] = [/cancel/i, 'customer_cancelled']
-const UNAVAILABLE: Words[number] = [/inoperative|unavailable|time[d -]?out|malfunction/i, 'provider_unavailable']
+const UNAVAILABLE: Words[number] = [/inoperative|unavailable|timed?[ -]?out|malfunction/i, 'provider_unavailable']
 
 // There is no list of codes: the words in `gateway_response` are those of many banks and networks. The first that fits
 // counts.
@@ -164,18 +164,15 @@ const CARD_WORDS: Words = [
 /** Of a request on the phone: "DS timeout user cannot be reached", "PAYER_NOT_FOUND", "Request cancelled by user". */
 const PHONE_WORDS: Words = [
   FUNDS,
-  [
-    /unregistered|not[ _](registered|found|active)|invalid (phone|mobile|msisdn|number|subscriber)/i,
-    'subscriber_unknown',
-  ],
-  [
-    /(incorrect|invalid|wrong|expired) (otp|voucher|token)|(otp|voucher|token).*(incorrect|invalid|expired)/i,
-    'incorrect_otp',
-  ],
-  [/expired|in time|cannot be reached|(user|customer|payer|approval) time[d -]?out/i, 'prompt_expired'],
+  [/unregistered|not[ _]registered|invalid (phone|mobile|msisdn|subscriber)/i, 'subscriber_unknown'],
+  [/(payer|subscriber|holder|customer|wallet|msisdn|number)[ _](is |was )?not[ _]found/i, 'subscriber_unknown'],
+  [/(incorrect|invalid|wrong|expired) (otp|voucher)|(otp|voucher).*(incorrect|invalid|expired)/i, 'incorrect_otp'],
+  [/expired|\bin time\b|(user|customer|payer|approval) timed?[ -]?out/i, 'prompt_expired'],
+  [/timed?[ -]?out.*(user|customer|payer|approv)/i, 'prompt_expired'],
   [/\bpin\b/i, 'incorrect_pin'],
   LIMIT,
-  [/cancel|reject|(declined|refused) by|(user|customer|payer) (declined|refused)/i, 'customer_cancelled'],
+  [/cancel|approval[ _]rejected|(user|customer|payer) (declined|rejected|refused)/i, 'customer_cancelled'],
+  [/(declined|rejected|refused) by (the )?(user|customer|payer|subscriber)/i, 'customer_cancelled'],
   UNAVAILABLE,
 ]
 
