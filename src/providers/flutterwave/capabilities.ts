@@ -100,9 +100,9 @@ export const USSD_BANKS: readonly { code: string; name: string }[] = [
 
 const CARD_FEES: Record<string, FeeSchedule> = {
   NGN: NAIRA,
+  ...Object.fromEntries(['GHS', 'KES', 'ZAR', 'USD', 'RWF', 'TZS', 'XOF', 'XAF'].map((each) => [each, OTHERS])),
   // Their support page, for international cards.
   UGX: { basisPoints: 380 },
-  ...Object.fromEntries(['GHS', 'KES', 'ZAR', 'USD', 'RWF', 'TZS', 'XOF', 'XAF'].map((each) => [each, OTHERS])),
 }
 
 const CURRENCIES = ['NGN', 'GHS', 'KES', 'ZAR', 'USD', 'UGX', 'RWF', 'ZMW', 'TZS', 'XOF', 'XAF']

@@ -126,6 +126,12 @@ const ANSWERS: [string, Wanted, object, object | string][] = [
   ['no code to dial', USSD, { ...USSD_ANSWER, meta: { authorization: { mode: 'ussd', note: 'Mock note' } } }, UNKNOWN],
   ['a page of the bank', BANK, initiated({ data: BANK_DATA }), link(SHORT_URL, '1689845911540-FLW-MOCK-REF')],
   [
+    'a page of the bank without an address beside it',
+    BANK,
+    initiated({ data: { ...BANK_DATA, auth_url: 'N/A' } }),
+    link(SHORT_URL, '1689845911540-FLW-MOCK-REF'),
+  ],
+  [
     'a page of the bank as an address alone',
     BANK,
     initiated({ data: { ...BANK_DATA, meta: undefined } }),

@@ -123,7 +123,6 @@ export const pageOrPrompt =
     if ('kind' in begun) return begun
     const { mode, link } = readAuthorization(said)
     if (link) return { kind: 'link', link, publicKey, ...begun.started }
-    if (mode === 'redirect') return unknown('it gave no link')
     if (mode !== null && mode !== 'callback') return unknown('it asks for a step that is new to us')
     return begun.isOnRecord ? { kind: 'prompt', ...begun.started } : unreadable(said.status)
   }
