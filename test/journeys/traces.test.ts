@@ -77,7 +77,7 @@ test('one trace leads from the caller over the provider calls to the webhook, in
   assert.deepEqual(children.map(({ name }) => name).sort(), [
     'check at gateway',
     'send webhook',
-    'start card at gateway',
+    'start at gateway',
   ])
   assert.equal(children.find(({ name }) => name === 'send webhook')?.spanId, webhookSpan)
   assert.equal(spans.filter(({ traceId }) => traceId === ownTrace).length, 4, 'all of a payment without a caller')
