@@ -319,3 +319,15 @@ test('the client library lists the channels, starts a mobile money payment and g
   const { attempts } = await manilla.payments.submitInput(reference, { voucher: RIGHT_CODE })
   assert.deepEqual([attempts[0]?.status, attempts[0]?.paidFrom?.network], ['pending', 'telecel'])
 })
+
+test('an integration that was set up with fewer channels keeps those, until somebody switches the others on', async () => {
+  const old = await openShop()
+  const set = (channels: string[]) => old.call('PUT', '/payments/v1/integrations/phone', { channels })
+  assert.deepEqual((await set(['card'])).body.data.channels, ['card'])
+  const refused = await old.initialize(MTN)
+  assert.deepEqual([refused.status, refused.body.code], [422, 'provider_not_configured'])
+  assert.match(refused.body.detail, /Yours in sandbox mode: phone\./)
+  const all = ['card', 'mobile-money', 'ussd', 'bank', 'qr']
+  assert.deepEqual((await set([])).body.data.channels, all)
+  assert.equal((await old.initialize(MTN)).status, 200)
+})
