@@ -17,7 +17,7 @@ import type { Adversary, Fate } from './adversary.ts'
 export async function adversaryShop(database: Database, adversary: Adversary, clock: Clock = systemClock) {
   const integration = {
     provider: adversary.name,
-    channels: ['card' as const, 'virtual-bank-account' as const],
+    channels: ['card' as const, 'virtual-bank-account' as const, 'mobile-money' as const],
     countries: ['NG'] as Country[],
     currencies: ['NGN'] as Currency[],
     priority: 100,

@@ -1,4 +1,4 @@
-import type { Channel } from '../../src/kernel/channel.ts'
+import { CHANNEL_FACTS, type Channel } from '../../src/kernel/channel.ts'
 import type { Capabilities } from '../../src/providers/capabilities.ts'
 import type {
   Declined,
@@ -13,6 +13,7 @@ import type {
   ReversalsAnswer,
   SavedCardCharge,
   Start,
+  Started,
   Unknown,
 } from '../../src/providers/provider.ts'
 
@@ -74,6 +75,7 @@ export class Adversary {
     offers: {
       card: { NGN: { fee: { basisPoints: 0 } } },
       'virtual-bank-account': { NGN: { fee: { basisPoints: 0 }, lifetimeSeconds: 1_800 } },
+      'mobile-money': { NGN: { fee: { basisPoints: 0 }, networks: { NG: ['mtn'] }, lifetimeSeconds: 120 } },
     },
   }
 
@@ -95,9 +97,10 @@ export class Adversary {
     }
   }
 
-  /** The orders of a channel, oldest first. */
-  references(channel: Entry['channel']): string[] {
-    return [...this.ledger.values()].filter((entry) => entry.channel === channel).map(({ order }) => order.reference)
+  /** The orders whose money comes that way, oldest first. */
+  references(money: 'whole' | 'in parts'): string[] {
+    const entries = [...this.ledger.values()].filter(({ channel }) => CHANNEL_FACTS[channel].money === money)
+    return entries.map(({ order }) => order.reference)
   }
 
   taken(reference: string): number {
@@ -111,10 +114,10 @@ export class Adversary {
     return refunds + (entry?.transactions.reduce((sum, { returned }) => sum + returned, 0) ?? 0)
   }
 
-  /** The customer on the card page. A page that has taken money takes no more. */
+  /** The customer on the card page or the phone. What has taken money takes no more. */
   charge(reference: string, kind: ChargeKind): void {
     const entry = this.ledger.get(reference)
-    if (entry?.channel !== 'card' || this.taken(reference) > 0 || kind === 'code') return
+    if (!entry || comesInParts(entry) || this.taken(reference) > 0 || kind === 'code') return
     if (kind === 'declines') {
       this.#enter(entry, 'failed', entry.order.amount.amount)
       this.#tell(entry, 'failed')
@@ -133,7 +136,7 @@ export class Adversary {
   /** The customer at the bank. An account number accepts any amount. */
   transfer(reference: string, amount: number, returned = 0): void {
     const entry = this.ledger.get(reference)
-    if (entry?.channel !== 'virtual-bank-account') return
+    if (!entry || !comesInParts(entry)) return
     this.#enter(entry, 'paid', amount, returned)
     this.#tell(entry, this.taken(reference) >= entry.order.amount.amount ? 'paid' : 'pending')
   }
@@ -156,20 +159,7 @@ export class Adversary {
     }
     if (fate === 'silent after') return this.#answer(order.reference, silence())
     const expiresAt = new Date(this.#now().getTime() + this.#lifetimeMs)
-    const providerReference = order.reference
-    if (channel === 'card') {
-      const link = `https://adversary.test/${order.reference}`
-      return this.#answer(order.reference, { kind: 'link', link, providerReference, publicKey: 'pk', expiresAt })
-    }
-    return this.#answer(order.reference, {
-      kind: 'account',
-      accountName: null,
-      accountNumber: '9000000001',
-      bankName: 'Bank',
-      amountToTransfer: order.amount.amount,
-      expiresAt,
-      providerReference,
-    })
+    return this.#answer(order.reference, startOf(order, { expiresAt, providerReference: order.reference }))
   }
 
   #check(reference: string, fate: Fate): Outcome {
@@ -239,7 +229,31 @@ export class Adversary {
   }
 }
 
-function outcomeOf({ order, channel }: Entry, seen: Transaction[], hushed: boolean): Outcome {
+const comesInParts = ({ channel }: Entry) => CHANNEL_FACTS[channel].money === 'in parts'
+
+function startOf(
+  { channel, reference, amount }: Order,
+  started: { providerReference: string; expiresAt: Date },
+): Started {
+  switch (channel) {
+    case 'card':
+    case 'bank':
+      return { kind: 'link', link: `https://adversary.test/${reference}`, publicKey: 'pk', ...started }
+    case 'virtual-bank-account': {
+      const bank = { accountName: null, accountNumber: '9000000001', bankName: 'Bank' }
+      return { kind: 'account', ...bank, amountToTransfer: amount.amount, ...started }
+    }
+    case 'mobile-money':
+      return { kind: 'prompt', ...started }
+    case 'ussd':
+      return { kind: 'dial', code: '*402#', bankName: 'Bank', ...started }
+    case 'qr':
+      return { kind: 'qr', text: reference, ...started }
+  }
+}
+
+function outcomeOf(entry: Entry, seen: Transaction[], hushed: boolean): Outcome {
+  const { order } = entry
   const paid = seen.filter(({ status }) => status === 'paid')
   const currency = order.amount.currency
   const receipts: Receipt[] = paid.map(({ id, amount, returned, at }) => ({
@@ -249,7 +263,7 @@ function outcomeOf({ order, channel }: Entry, seen: Transaction[], hushed: boole
     at,
     ...(returned > 0 && { returned }),
   }))
-  if (channel === 'virtual-bank-account') {
+  if (comesInParts(entry)) {
     const sum = paid.reduce((total, { amount }) => total + amount, 0)
     return { kind: sum >= order.amount.amount ? 'paid' : 'pending', receipts }
   }

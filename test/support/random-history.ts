@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import type { Database } from '../../src/database/database.ts'
 import { sql } from '../../src/database/sql.ts'
+import { providerName } from '../../src/kernel/channel.ts'
 import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import type { Currency } from '../../src/kernel/money.ts'
 import { Problem } from '../../src/kernel/problem.ts'
@@ -42,7 +43,7 @@ const fate = fc.oneof(
 )
 const start: fc.Arbitrary<Step> = fc.record({
   do: fc.constant('start' as const),
-  channel: fc.constantFrom('card' as const, 'virtual-bank-account' as const),
+  channel: fc.constantFrom('card' as const, 'virtual-bank-account' as const, 'mobile-money' as const),
   fate,
 })
 const simple: fc.Arbitrary<Step> = fc.oneof(
@@ -119,6 +120,7 @@ export const story = fc
 export class Scene {
   readonly reference = `any-${crypto.randomUUID()}`
   readonly adversary: Adversary
+  #phones = 0
   readonly #database: Database
   readonly #clock: { aheadMs: number; now: () => Date }
   readonly #shop: Awaited<ReturnType<typeof adversaryShop>>
@@ -168,10 +170,10 @@ export class Scene {
       case 'start':
         return this.#start(step.channel, step.fate)
       case 'charge':
-        return adversary.charge(chosen(adversary.references('card'), step.which) ?? '', step.kind)
+        return adversary.charge(chosen(adversary.references('whole'), step.which) ?? '', step.kind)
       case 'transfer':
         return adversary.transfer(
-          chosen(adversary.references('virtual-bank-account'), step.which) ?? '',
+          chosen(adversary.references('in parts'), step.which) ?? '',
           step.amount,
           Math.min(step.amount, step.returned),
         )
@@ -214,7 +216,7 @@ export class Scene {
       { ...parts, ...this.#shop.createDependencies },
       this.#shop.caller,
       {
-        provider: channel === 'card' ? 'adversary' : 'adversary-virtual-bank-account',
+        provider: providerName('adversary', channel),
         reference: this.reference,
         saveCard: false,
         amount: PRICE,
@@ -226,10 +228,15 @@ export class Scene {
         webhook: null,
         metadata: {},
         expiresInSeconds: 86_400,
-        input: {},
+        // Another phone each time: the same one is not asked twice.
+        input: channel === 'mobile-money' ? { phoneNumber: this.#nextPhone(), network: 'mtn' } : {},
       },
       { startedId: null, startedBy: undefined },
     )
+  }
+
+  #nextPhone(): string {
+    return `+23480312${String(++this.#phones).padStart(5, '0')}`
   }
 
   async #hear(body: Buffer, met: Fate): Promise<void> {
@@ -241,7 +248,7 @@ export class Scene {
   }
 
   async #forge(which: number): Promise<void> {
-    const reference = chosen(this.adversary.references('card'), which)
+    const reference = chosen(this.adversary.references('whole'), which)
     const body = Buffer.from(JSON.stringify({ id: 0, reference, says: 'paid' }))
     const headers = { signature: 'of a stranger' }
     const received = await receiveNotice(this.parts('honest'), this.#shop.caller, 'adversary', { body, headers })
