@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { test } from 'node:test'
+import { CHANNELS } from '../src/kernel/channel.ts'
 import { GATES } from './gates/gates.ts'
 
 /** The dependency rules, each with its reason. ARCHITECTURE.md draws the picture; this test keeps it true. */
@@ -138,9 +139,9 @@ test('every provider folder has the same files', () => {
     'notices.ts',
     'wire.ts',
   ]
-  // `api.ts`: HTTP helpers that several files share. `keys.ts` and `simulator`: the sandbox provider is part of the
-  // service.
-  const OPTIONAL = ['api.ts', 'keys.ts', 'refunds.ts', 'reversals.ts', 'simulator']
+  // `api.ts`: HTTP helpers that several files share. `charges.ts`: the starts without a payment page. `keys.ts` and
+  // `simulator`: the sandbox provider is part of the service.
+  const OPTIONAL = ['api.ts', 'charges.ts', 'keys.ts', 'refunds.ts', 'reversals.ts', 'simulator']
   for (const name of providers) {
     const files = readdirSync(join(ROOT, 'src/providers', name))
     assert.deepEqual(
@@ -255,6 +256,19 @@ test('SQL is written in stores and in database/ alone', () => {
     isStore(file) || moduleOf(file) === 'database' || file === 'src/cli/commands/doctor.ts'
   assert.deepEqual(
     saysSql.filter((file) => !allowed(file)),
+    [],
+  )
+})
+
+test('what differs between channels is in the table or in an exhaustive switch: no comparison with the name of one', () => {
+  const names = CHANNELS.map((channel) => `'${channel}'`).join('|')
+  const comparison = new RegExp(
+    `[cC]hannel\\w*\\)? *[=!]== *'|(?:${names}) *[=!]==|\\bchannels\\w*\\.includes\\((?:${names})\\)`,
+  )
+  const files = globSync('{src,web,clients/*/src}/**/*.{ts,tsx}', { cwd: ROOT }).filter((file) => !isTest(file))
+  assert.ok(comparison.test("a.channel === 'card' ? 1 : 2") && comparison.test("'card' !== x"), 'it sees one')
+  assert.deepEqual(
+    files.filter((file) => file !== 'src/kernel/channel.ts' && comparison.test(readFileSync(join(ROOT, file), 'utf8'))),
     [],
   )
 })

@@ -29,7 +29,7 @@ test('each guide is served with its navigation, and each link and anchor in it l
     assert.equal(answer.status, 200, path)
     return answer.text()
   }
-  const files = globSync(['docs/*.md', 'docs/{providers,operations}/*.md'], { cwd: ROOT }).map((file) =>
+  const files = globSync(['docs/*.md', 'docs/{channels,providers,operations}/*.md'], { cwd: ROOT }).map((file) =>
     file.slice(5, -3),
   )
   const notGuides = ['guarantees'] // for contributors: it names tests

@@ -294,7 +294,7 @@ function paidOnSecondAttempt(now: Date, given: string | undefined): PaymentState
   }
   const failure = {
     code: 'insufficient_funds' as const,
-    message: 'There is not enough money on this card.',
+    message: 'There is not enough money on this card or account.',
     providerCode: null,
   }
   const declined: Attempt = { ...attempt(1), status: 'failed', amountReceived: 0, failure }

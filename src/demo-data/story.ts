@@ -19,7 +19,7 @@ import {
   winDispute,
 } from '../payments/refunds/write-reversals.ts'
 import { newPayment } from '../payments/start/create-payment.ts'
-import type { Instructions } from '../payments/state/attempt.ts'
+import { comesInParts } from '../payments/state/attempt.ts'
 import { newAttempt } from '../payments/state/new-attempt.ts'
 import type { OutcomeReport } from '../payments/state/outcome-report.ts'
 import {
@@ -41,6 +41,7 @@ import { offerOf } from '../providers/capabilities.ts'
 import { failureOf } from '../providers/failure.ts'
 import type { FailureCode, Receipt } from '../providers/provider.ts'
 import { PROVIDERS } from '../providers/registry.ts'
+import { demoChannel, demoInput, demoInstructions } from './channels.ts'
 
 export interface DemoPlan {
   payments: number
@@ -116,6 +117,19 @@ const DECLINES: FailureCode[] = [
   ] as const),
 ]
 
+const PHONE_DECLINES: FailureCode[] = [
+  ...Array<FailureCode>(6).fill('insufficient_funds'),
+  ...Array<FailureCode>(4).fill('prompt_expired'),
+  ...(['customer_cancelled', 'customer_cancelled', 'incorrect_pin', 'limit_exceeded', 'subscriber_unknown'] as const),
+]
+
+/** Where the shop sells, how often, and by how much the amounts differ from those in naira. */
+const MARKETS = [
+  { share: 0.8, country: 'NG' as Country, currency: 'NGN' as Currency, scale: 100 },
+  { share: 0.92, country: 'GH' as Country, currency: 'GHS' as Currency, scale: 1 },
+  { share: 1, country: 'KE' as Country, currency: 'KES' as Currency, scale: 10 },
+] as const
+
 /**
  * One payment, from its creation to its end, or to now. It is taken through the state machine and written by the same
  * code as a real one, with the time set back, so that the audit finds no difference.
@@ -142,19 +156,21 @@ export class Story {
   }
 
   #newPayment(scope: Scope) {
-    const isGhana = this.#chance(0.08)
+    const luck = this.#random()
+    const { country, currency, scale } = MARKETS.find(({ share }) => luck < share) ?? MARKETS[0]
+    const isAtHome = country === MARKETS[0].country
     const [first, last] = [this.#pick(FIRST), this.#pick(LAST)]
-    const link = isGhana ? undefined : LINK_OF[this.#number % LINK_EVERY]
+    const link = isAtHome ? LINK_OF[this.#number % LINK_EVERY] : undefined
     // Many small amounts, few large ones.
-    const some = Math.round(15 * Math.exp(this.#random() * 4.6) * (isGhana ? 1 : 100)) * 100
+    const some = Math.round(15 * Math.exp(this.#random() * 4.6) * scale) * 100
     return newPayment(
       {
         caller: scope,
         ...(link && { link: this.#plan[link] }),
         request: {
           amount: link === 'workshop' ? WORKSHOP_PRICE : some,
-          currency: (isGhana ? 'GHS' : 'NGN') as Currency,
-          country: (isGhana ? 'GH' : 'NG') as Country,
+          currency,
+          country,
           customerBearsCharge: this.#chance(0.2),
           user: {
             id: null,
@@ -184,20 +200,34 @@ export class Story {
 
   #pay(): void {
     const isUsed = !this.#chance(0.07) // some links never are
-    const isTransfer = isUsed && this.#chance(0.3)
+    const channel = demoChannel(this.#state.payment.country, this.#random())
     for (let tries = 0; isUsed && tries < 4; tries++) {
       if (!this.#later(10 * SECOND, 3 * MINUTE)) return
-      if (isTransfer ? this.#transfer() : this.#charge()) return
+      if (this.#payBy(channel)) return
       if (this.#state.payment.status !== 'pending' || this.#chance(0.3)) break
     }
     this.#end()
   }
 
-  #charge(): boolean {
-    const id = this.#start('card')
+  #payBy(channel: Channel): boolean {
+    switch (channel) {
+      case 'virtual-bank-account':
+        return this.#transfer()
+      case 'card':
+        return this.#charge(channel, DECLINES)
+      case 'mobile-money':
+      case 'ussd':
+      case 'bank':
+      case 'qr':
+        return this.#charge(channel, PHONE_DECLINES)
+    }
+  }
+
+  #charge(channel: Channel, declines: FailureCode[]): boolean {
+    const id = this.#start(channel)
     if (this.#chance(0.05) || !this.#later(10 * SECOND, 2 * MINUTE)) return false
     if (this.#chance(0.2)) {
-      const failure = failureOf(this.#pick(DECLINES), null)
+      const failure = failureOf(this.#pick(declines), null)
       this.#settle(id, { kind: 'declined', failure, tryId: `try-${++this.#tries}` }, [])
       return false
     }
@@ -218,17 +248,12 @@ export class Story {
     const luck = this.#random()
     const takers = TAKERS.filter((each) => offerOf(each, channel, this.#state.payment.currency) !== undefined)
     const capabilities = takers[luck < 0.55 ? 0 : luck < 0.85 ? 1 : 2] ?? SANDBOX
-    const attempt = newAttempt(this.#state, { capabilities, channel, keysVersion: 0, chargedAtOnce: false }, this.#at)
-    this.#write(addAttempt(this.#state, attempt), 'start')
     const number = String(1_000_000_000 + this.#plan.seed * 1_000_000 + this.#number * 10 + ++this.#tries)
-    const instructions: Instructions =
-      channel === 'card'
-        ? { kind: 'link', link: 'https://provider.example/pay', publicKey: '' }
-        : {
-            kind: 'account',
-            ...{ accountName: 'Demo Store', bankName: 'Demo Bank', accountNumber: number },
-            amountToTransfer: attempt.amountCharged,
-          }
+    const input = demoInput(channel, this.#state.payment.country, number)
+    const start = { capabilities, channel, input, keysVersion: 0, chargedAtOnce: false }
+    const attempt = newAttempt(this.#state, start, this.#at)
+    this.#write(addAttempt(this.#state, attempt), 'start')
+    const instructions = demoInstructions(attempt, number)
     const issued = { instructions, instructionsExpireAt: null, providerReference: attempt.providerReference }
     this.#write(storeInstructions(this.#state, attempt.id, issued, this.#at), 'start')
     return attempt.id
@@ -267,7 +292,7 @@ export class Story {
     this.#at = this.#state.payment.expiresAt
     if (!this.#later(SECOND, 5 * SECOND)) return
     this.#write(expire(this.#state, this.#at))
-    const open = this.#state.attempts.find(({ status, channel }) => status === 'abandoned' && channel !== 'card')
+    const open = this.#state.attempts.find((each) => each.status === 'abandoned' && comesInParts(each))
     if (open && this.#chance(0.15) && this.#later(HOUR, DAY)) this.#receive(open.id, 1)
   }
 

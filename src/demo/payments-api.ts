@@ -23,11 +23,13 @@ export class Refused extends Error {
 export interface Order {
   reference: string
   amount: number
-  user: { id: string; email: string }
+  user: { id: string; email: string; phoneNumber: string | null }
   customerBearsCharge: boolean
   redirectURL: string
   webhook: string
   metadata: Record<string, string>
+  currency: string
+  country: string
 }
 
 /** An order and the visitor who asks for it. */
@@ -90,9 +92,23 @@ export function paymentsApi({
     }
   }
 
+  /** What the customer does elsewhere. Sandbox only, so the client library has no such call. */
+  async function play(order: OfVisitor, path: string, body: object): Promise<void> {
+    const response = await logged(order)(`${address()}/sandbox/${PROVIDER}/${path}`, {
+      method: 'POST',
+      headers: {
+        'client-id': credential.clientId,
+        'client-secret': credential.clientSecret,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    }).catch(() => undefined)
+    if (!response?.ok) throw new Refused(502, 'The sandbox did not do this for the customer.')
+  }
+
   return {
-    createCheckout: (order: Order) =>
-      call(ofVisitor(order), ({ checkouts }) => checkouts.create({ ...order, country: 'NG' })),
+    createCheckout: (order: Order) => call(ofVisitor(order), ({ checkouts }) => checkouts.create(order)),
 
     /** Opens an account number for this order. */
     openAccount: (order: Order) =>
@@ -100,22 +116,21 @@ export function paymentsApi({
         payments.initialize({ provider: `${PROVIDER}-virtual-bank-account`, ...order }),
       ),
 
+    /** The network asks on this phone. */
+    askPhone: (order: Order, phoneNumber: string) =>
+      call(ofVisitor(order), ({ payments }) =>
+        payments.initialize({ provider: `${PROVIDER}-mobile-money`, ...order, phoneNumber }),
+      ),
+
     /** The payment may be of another visitor: the caller checks it. */
     payment: (order: OfVisitor) => call(order, ({ payments }) => payments.retrieve(order.reference)),
 
-    /** Simulates the customer's bank. Sandbox only, so the client library has no such call. */
-    async sendTransfer(order: OfVisitor, accountNumber: string, amount: number): Promise<void> {
-      const response = await logged(order)(`${address()}/sandbox/${PROVIDER}/transfers`, {
-        method: 'POST',
-        headers: {
-          'client-id': credential.clientId,
-          'client-secret': credential.clientSecret,
-          'content-type': 'application/json',
-        },
-        body: JSON.stringify({ accountNumber, amount }),
-        signal: AbortSignal.timeout(PATIENCE_MS),
-      }).catch(() => undefined)
-      if (!response?.ok) throw new Refused(502, 'The simulated bank did not make the transfer.')
-    },
+    /** Simulates the customer's bank. */
+    sendTransfer: (order: OfVisitor, accountNumber: string, amount: number) =>
+      play(order, 'transfers', { accountNumber, amount }),
+
+    /** Simulates the customer's phone. */
+    answerPhone: (order: OfVisitor, providerReference: string, answer: 'approve' | 'refuse') =>
+      play(order, `prompts/${encodeURIComponent(providerReference)}`, { answer }),
   }
 }

@@ -1,15 +1,19 @@
 import { type Html, html } from '../kernel/html.ts'
-import { type Currency, money } from '../kernel/money.ts'
+import { type Money, money } from '../kernel/money.ts'
+import { CITIES, type City } from './cities.ts'
 
 export interface Product {
   id: string
   name: string
   about: string
   picture: Html
-  price: ReturnType<typeof money>
+  /** In whole units of the currency of each city. */
+  prices: Record<City, number>
 }
 
-const naira = (amount: number) => money(amount * 100, 'NGN' as Currency)
+export function priceIn(city: City, { prices }: Product): Money {
+  return money(prices[city] * 100, CITIES[city].currency)
+}
 
 /** Prices are defined on the server only; the browser sends the product's id. */
 export const PRODUCTS: Product[] = [
@@ -17,7 +21,7 @@ export const PRODUCTS: Product[] = [
     id: 'jollof',
     name: 'Party jollof',
     about: 'Smoky, with fried plantain. A tray for four.',
-    price: naira(9_500),
+    prices: { lagos: 9_500, accra: 95, nairobi: 900 },
     picture: html`<svg viewBox="0 0 160 112" aria-hidden="true"><rect x="-200" y="-200" width="560" height="512" fill="#f8dcb4"/>
 <g fill="none" stroke="#c98f55" stroke-width="3" stroke-linecap="round"><path d="M62 24c-5-6 5-9 0-16M80 22c-5-6 5-9 0-16M98 24c-5-6 5-9 0-16"/></g>
 <path d="M38 62c4-22 20-32 42-32s38 10 42 32z" fill="#d9481f"/>
@@ -31,7 +35,7 @@ export const PRODUCTS: Product[] = [
     id: 'adire',
     name: 'Adire tote bag',
     about: 'Hand-dyed indigo from Abeokuta.',
-    price: naira(12_500),
+    prices: { lagos: 12_500, accra: 120, nairobi: 1_200 },
     picture: html`<svg viewBox="0 0 160 112" aria-hidden="true"><rect x="-200" y="-200" width="560" height="512" fill="#d5ddf6"/>
 <path d="M60 46V32c0-26 40-26 40 0v14" fill="none" stroke="#8a5a33" stroke-width="5" stroke-linecap="round"/>
 <path d="M44 40h72l7 60a6 6 0 0 1-6 6H43a6 6 0 0 1-6-6z" fill="#26307c"/><path d="M44 40h72l1 9H43z" fill="#1a2260"/>
@@ -43,7 +47,7 @@ export const PRODUCTS: Product[] = [
     id: 'drum',
     name: 'Talking drum',
     about: 'A gángan from Oyo, with its curved stick.',
-    price: naira(38_000),
+    prices: { lagos: 38_000, accra: 380, nairobi: 3_600 },
     picture: html`<svg viewBox="0 0 160 112" aria-hidden="true"><rect x="-200" y="-200" width="560" height="512" fill="#cfe6d6"/>
 <path d="M46 22h68c-4 16-22 20-22 34s18 18 22 34H46c4-16 22-20 22-34S50 38 46 22z" fill="#9a4f24"/>
 <g fill="none" stroke="#f3dcb8" stroke-width="2"><path d="M50 24c4 14 22 20 22 32s-18 18-22 32M61 26c2 12 14 18 14 30s-12 18-14 30M80 28v56M99 26c-2 12-14 18-14 30s12 18 14 30M110 24c-4 14-22 20-22 32s18 18 22 32"/></g>

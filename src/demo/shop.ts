@@ -6,12 +6,14 @@ import { encodeBase58 } from '../kernel/base58.ts'
 import { networkOf } from '../kernel/network.ts'
 import { Problem } from '../kernel/problem.ts'
 import { randomInteger48 } from '../kernel/random.ts'
+import { CITIES, cityOf } from './cities.ts'
 import { isShown, type Line, LiveLog, type Shown } from './live-log.ts'
-import { type Account, type Order, type Payment, paymentsApi, Refused } from './payments-api.ts'
-import { productOf } from './products.ts'
+import { type Account, type Attempt, type Order, type Payment, paymentsApi, Refused } from './payments-api.ts'
+import { phonePage } from './phone-page.ts'
+import { priceIn, productOf } from './products.ts'
 import { customerOf } from './session.ts'
 import {
-  EMPTY_FORM,
+  emptyForm,
   type Form,
   type Frame,
   lineItem,
@@ -90,8 +92,9 @@ export function demoShop(deps: DemoDeps): DemoShop {
     if (!product) throw new Refused(400, 'We do not sell that.')
     return {
       reference: `DEMO-${encodeBase58(BigInt(randomInteger48()), 9)}`,
-      amount: product.price.amount,
-      user: { id: customer, email: form.email },
+      ...priceIn(form.city, product),
+      country: CITIES[form.city].country,
+      user: { id: customer, email: form.email, phoneNumber: form.phoneNumber || null },
       customerBearsCharge: form.customerBearsCharge,
       redirectURL: `${deps.baseUrl()}${PREFIX}/thanks`,
       webhook: `${deps.baseUrl()}${DEMO_WEBHOOK_PATH}`,
@@ -100,12 +103,16 @@ export function demoShop(deps: DemoDeps): DemoShop {
   }
 
   /** Creates the payment and returns the customer's next URL. */
-  async function buy(order: Order, way: string | null, staysHere: boolean): Promise<string> {
+  async function buy(order: Order, { phoneNumber }: Form, way: string | null, staysHere: boolean): Promise<string> {
     const { reference } = order
     const line = { ok: true, reference, visitor: order.user.id }
     if (way === 'transfer') {
       await api.openAccount(order)
       return `${frame().path}/transfer?reference=${reference}`
+    }
+    if (way === 'phone') {
+      await api.askPhone(order, phoneNumber)
+      return `${frame().path}/phone?reference=${reference}`
     }
     const { url } = await api.createCheckout(order)
     if (staysHere) log.add({ ...line, kind: 'widget', title: `Pay.open({ reference: "${reference}" })` })
@@ -126,7 +133,7 @@ export function demoShop(deps: DemoDeps): DemoShop {
     visitor: string,
   ): Promise<{ payment: Payment; account: Account; received: number; missing: number }> {
     const payment = await orderOf(reference, visitor)
-    const attempt = payment.attempts.find(({ channel }) => channel === 'virtual-bank-account')
+    const attempt = payment.attempts.find(({ instructions }) => instructions && 'accountNumber' in instructions)
     if (!attempt?.instructions) throw new Refused(404, 'This order is not paid by transfer.')
     const account = attempt.instructions as Account
     return {
@@ -135,6 +142,13 @@ export function demoShop(deps: DemoDeps): DemoShop {
       received: attempt.amountReceived,
       missing: account.amountToTransfer - attempt.amountReceived,
     }
+  }
+
+  async function phoneOf(reference: unknown, visitor: string): Promise<{ payment: Payment; attempt: Attempt }> {
+    const payment = await orderOf(reference, visitor)
+    const attempt = payment.attempts.find(({ paidFrom }) => paidFrom?.phoneNumber)
+    if (!attempt) throw new Refused(404, 'This order is not paid by phone.')
+    return { payment, attempt }
   }
 
   async function routes(app: FastifyInstance): Promise<void> {
@@ -155,9 +169,10 @@ export function demoShop(deps: DemoDeps): DemoShop {
     })
 
     for (const path of ['', '/'])
-      app.get(path, { ...HIDDEN, prefixTrailingSlash: 'slash' }, (request, reply) =>
-        send(reply, 200, shopPage(frame(), panel(log.last, { visitor: visitorOf(request, reply) }), EMPTY_FORM)),
-      )
+      app.get(path, { ...HIDDEN, prefixTrailingSlash: 'slash' }, (request: Query, reply) => {
+        const behind = panel(log.last, { visitor: visitorOf(request, reply) })
+        return send(reply, 200, shopPage(frame(), behind, emptyForm(cityOf(request.query.city))))
+      })
 
     app.post('/buy', HIDDEN, async (request, reply) => {
       const fields = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
@@ -165,6 +180,8 @@ export function demoShop(deps: DemoDeps): DemoShop {
         product: fields.get('product') ?? '',
         email: fields.get('email') ?? '',
         customerBearsCharge: fields.get('bears') === 'yes',
+        city: cityOf(fields.get('city')),
+        phoneNumber: fields.get('phoneNumber') ?? '',
       }
       const way = fields.get('way')
       // The page's script opens the widget. Without scripts the customer is redirected to the link.
@@ -172,7 +189,7 @@ export function demoShop(deps: DemoDeps): DemoShop {
       const visitor = visitorOf(request, reply)
       try {
         const order = orderFrom(form, visitor)
-        const url = await buy(order, way, staysHere)
+        const url = await buy(order, form, way, staysHere)
         if (staysHere) return reply.header('cache-control', 'no-store').send({ reference: order.reference, url })
         return reply.header('referrer-policy', 'no-referrer').redirect(url, 303)
       } catch (error) {
@@ -218,6 +235,27 @@ export function demoShop(deps: DemoDeps): DemoShop {
       const amount = fields.get('part') === 'half' ? Math.ceil(missing / 2) : missing
       if (payment.status === 'pending') await api.sendTransfer({ reference, visitor }, account.accountNumber, amount)
       return reply.redirect(`${frame().path}/transfer?reference=${reference}`, 303)
+    })
+
+    app.get('/phone', HIDDEN, async (request: Query, reply) => {
+      const { last } = log
+      const visitor = visitorOf(request, reply)
+      const { payment, attempt } = await phoneOf(request.query.reference, visitor)
+      return send(
+        reply,
+        200,
+        phonePage(frame(), panel(last, { visitor, reference: payment.reference }), payment, attempt),
+      )
+    })
+
+    app.post('/phone', HIDDEN, async (request, reply) => {
+      const fields = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
+      const visitor = visitorOf(request, reply)
+      const { payment, attempt } = await phoneOf(fields.get('reference'), visitor)
+      const { reference, status } = payment
+      const answer = fields.get('answer') === 'approve' ? 'approve' : 'refuse'
+      if (status === 'pending') await api.answerPhone({ reference, visitor }, attempt.providerReference, answer)
+      return reply.redirect(`${frame().path}/phone?reference=${reference}`, 303)
     })
 
     app.post('/webhook', HIDDEN, async (request, reply) => {

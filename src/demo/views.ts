@@ -1,8 +1,9 @@
 import { Html, html } from '../kernel/html.ts'
 import { type Currency, formatMoney, money } from '../kernel/money.ts'
+import { CITIES, CITY_NAMES, type City } from './cities.ts'
 import type { Line } from './live-log.ts'
 import type { Account, Payment } from './payments-api.ts'
-import { PRODUCTS, productOf } from './products.ts'
+import { PRODUCTS, priceIn, productOf } from './products.ts'
 
 /** Data of every page of the shop. */
 export interface Frame {
@@ -28,42 +29,53 @@ export interface Form {
   product: string
   email: string
   customerBearsCharge: boolean
+  city: City
+  phoneNumber: string
 }
 
 const SHOP = 'Demo Store'
-export const EMPTY_FORM: Form = { product: 'adire', email: 'ada@example.com', customerBearsCharge: false }
+export const emptyForm = (city: City): Form => ({
+  ...{ product: 'adire', email: 'ada@example.com', customerBearsCharge: false, city },
+  phoneNumber: CITIES[city].phoneNumber ?? '',
+})
 
-const WAYS = [
-  {
-    way: 'link',
-    title: 'Pay by link',
-    about: 'Off to the payment page, and back here when it is done.',
-    icon: html`<path d="M10 14 20 4m-7 0h7v7M9 5H5a1 1 0 0 0-1 1v13a1 1 0 0 0 1 1h13a1 1 0 0 0 1-1v-4"/>`,
-  },
-  {
-    way: 'widget',
-    title: 'Pay in a widget',
-    about: 'The same page on top of this one. You never leave the shop.',
-    icon: html`<path d="M3 5h18v14H3zM7 9h10v6H7z"/>`,
-  },
-  {
-    way: 'transfer',
-    title: 'Pay by bank transfer',
-    about: 'The shop shows an account number, for this order alone.',
-    icon: html`<path d="m3 9 9-5 9 5M5 10v8m5-8v8m4-8v8m5-8v8M3 21h18"/>`,
-  },
-]
+const LINK = {
+  way: 'link',
+  title: 'Pay by link',
+  about: 'Off to the payment page, and back here when it is done.',
+  icon: html`<path d="M10 14 20 4m-7 0h7v7M9 5H5a1 1 0 0 0-1 1v13a1 1 0 0 0 1 1h13a1 1 0 0 0 1-1v-4"/>`,
+}
+const WIDGET = {
+  way: 'widget',
+  title: 'Pay in a widget',
+  about: 'The same page on top of this one. You never leave the shop.',
+  icon: html`<path d="M3 5h18v14H3zM7 9h10v6H7z"/>`,
+}
+const TRANSFER = {
+  way: 'transfer',
+  title: 'Pay by bank transfer',
+  about: 'The shop shows an account number, for this order alone.',
+  icon: html`<path d="m3 9 9-5 9 5M5 10v8m5-8v8m4-8v8m5-8v8M3 21h18"/>`,
+}
+const PHONE = {
+  way: 'phone',
+  title: 'Pay by mobile money',
+  about: 'The network asks on your phone, and you approve there.',
+  icon: html`<path d="M7 3h10v18H7zM11 18h2"/>`,
+}
+/** Without a phone number to start with, customers pay by transfer. */
+const waysIn = (city: City) => [LINK, WIDGET, CITIES[city].phoneNumber === null ? TRANSFER : PHONE]
 
-const amountIn = (currency: string) => (amount: number) => formatMoney(money(amount, currency as Currency))
+export const amountIn = (currency: string) => (amount: number) => formatMoney(money(amount, currency as Currency))
 const joined = (parts: Html[]) => new Html(parts.map(({ text }) => text).join('\n'))
 
 export function shopPage(frame: Frame, panel: Panel, form: Form, mistake?: string): string {
   const products = PRODUCTS.map(
-    ({ id, name, about, picture, price }) => html`<label class="product">
-<input type="radio" name="product" value="${id}"${id === form.product ? html` checked` : null} required>
-${picture} <strong>${name}</strong> <span>${about}</span> <b>${formatMoney(price)}</b></label>`,
+    (product) => html`<label class="product">
+<input type="radio" name="product" value="${product.id}"${product.id === form.product ? html` checked` : null} required>
+${product.picture} <strong>${product.name}</strong> <span>${product.about}</span> <b>${formatMoney(priceIn(form.city, product))}</b></label>`,
   )
-  const ways = WAYS.map(
+  const ways = waysIn(form.city).map(
     ({ way, title, about, icon }) => html`<button name="way" value="${way}">
 <svg viewBox="0 0 24 24" aria-hidden="true">${icon}</svg><strong>${title}</strong> <span>${about}</span></button>`,
   )
@@ -72,13 +84,16 @@ ${picture} <strong>${name}</strong> <span>${about}</span> <b>${formatMoney(price
     panel,
     `${SHOP}: three good things from Nigeria`,
     html`<h1>Three good things from Nigeria</h1>
+<nav aria-label="City">${joined(CITY_NAMES.map((city) => html`<a href="${frame.path}?city=${city}"${city === form.city ? html` aria-current="page"` : null}>${CITIES[city].name}</a>`))}</nav>
 <p class="lead">The shop is pretend, its backend is real. Choose a thing and a way to pay, and watch what shop and payment service say to each other.</p>
 ${mistake ? html`<p class="alert" role="alert">${mistake}</p>` : null}
 <div id="order" aria-live="polite"></div>
 <form method="post" action="${frame.path}/buy" id="buy">
+<input type="hidden" name="city" value="${form.city}">
 <fieldset class="products"><legend>What you buy</legend>${joined(products)}</fieldset>
 <fieldset class="you"><legend>Who you are</legend>
 <label>Your e-mail <input type="email" name="email" value="${form.email}" maxlength="254" autocomplete="email" required></label>
+${CITIES[form.city].phoneNumber === null ? null : html`<label>Your phone number <input type="tel" name="phoneNumber" value="${form.phoneNumber}" maxlength="32" autocomplete="tel"></label>`}
 <label class="check"><input type="checkbox" name="bears" value="yes"${form.customerBearsCharge ? html` checked` : null}>The customer bears the charge</label>
 <p class="note">Save a card, buy again with the same e-mail, and it is offered to you.</p></fieldset>
 <fieldset class="ways"><legend>How you pay</legend>${joined(ways)}</fieldset>
@@ -175,7 +190,7 @@ export function troublePage(frame: Frame, panel: Panel, heading: string, note: s
   )
 }
 
-function webhooksOf(lines: Line[]): Html {
+export function webhooksOf(lines: Line[]): Html {
   const webhooks = lines
     .filter(({ kind }) => kind === 'webhook')
     .map(({ title, outcome }) => html`<li><code>${title}</code> ${outcome}</li>`)
@@ -195,9 +210,14 @@ export function lineItem({ number, at, kind, title, outcome, ok, bodies = [] }: 
 <p class="title">${title}${outcome ? html` <b>${outcome}</b>` : null}</p>${joined(details)}</li>`
 }
 
-/** E-mail addresses are redacted: the panel explains the calls and does not need them. */
-function masked(_name: string, value: unknown): unknown {
+/** E-mail addresses and phone numbers are redacted: the panel explains the calls and does not need them. */
+function masked(name: string, value: unknown): unknown {
+  if (name === 'phoneNumber' && typeof value === 'string') return '•••'
   return typeof value === 'string' ? value.replace(/([^\s@])[^\s@]*@(?=[^\s@])/g, '$1•••@') : value
+}
+
+export function page(frame: Frame, panel: Panel, heading: string, body: Html): string {
+  return render(frame, panel, `${heading} · ${SHOP}`, body)
 }
 
 function render(frame: Frame, { lines, after, reference }: Panel, title: string, body: Html): string {

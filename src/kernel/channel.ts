@@ -5,32 +5,41 @@ export type Channel = (typeof CHANNELS)[number]
 interface ChannelFacts {
   /** For people, in English. The payment page has its own texts. */
   title: string
-  /** Follows the provider's name in `provider`: `paystack-mobile-money`. */
+  /** Follows the provider's name in `provider`: `{provider}-mobile-money`. */
   suffix: string
   /** Money comes in one piece, or in parts that add up. */
   money: 'whole' | 'in parts'
   /**
-   * The provider may ask the customer on the phone although its answer to the start was lost. Then no answer does not
-   * mean that nothing can be paid, and a second start would ask a second time.
+   * A phone may ask the customer although the provider's answer to the start was lost. Then no answer does not mean
+   * that nothing can be paid, and a second start would ask a second time.
    */
   asksByItself: boolean
+  /** Customers can save what they pay with. */
+  savesCards: boolean
 }
 
 export const CHANNEL_FACTS: Record<Channel, ChannelFacts> = {
-  card: { title: 'Card', suffix: '', money: 'whole', asksByItself: false },
+  card: { title: 'Card', suffix: '', money: 'whole', asksByItself: false, savesCards: true },
   'virtual-bank-account': {
     title: 'Bank transfer',
     suffix: '-virtual-bank-account',
     money: 'in parts',
     asksByItself: false,
+    savesCards: false,
   },
-  'mobile-money': { title: 'Mobile money', suffix: '-mobile-money', money: 'whole', asksByItself: true },
-  ussd: { title: 'USSD', suffix: '-ussd', money: 'whole', asksByItself: false },
-  bank: { title: 'Pay with bank', suffix: '-bank', money: 'whole', asksByItself: false },
-  qr: { title: 'QR code', suffix: '-qr', money: 'whole', asksByItself: false },
+  'mobile-money': {
+    title: 'Mobile money',
+    suffix: '-mobile-money',
+    money: 'whole',
+    asksByItself: true,
+    savesCards: false,
+  },
+  ussd: { title: 'USSD', suffix: '-ussd', money: 'whole', asksByItself: false, savesCards: false },
+  bank: { title: 'Pay with bank', suffix: '-bank', money: 'whole', asksByItself: false, savesCards: false },
+  qr: { title: 'QR code', suffix: '-qr', money: 'whole', asksByItself: false, savesCards: false },
 }
 
-/** `paystack` by card, `paystack-mobile-money`: as merchants write it. */
+/** `{provider}` by card, `{provider}-mobile-money`: as merchants write it. */
 export function providerName(provider: string, channel: Channel): string {
   return provider + CHANNEL_FACTS[channel].suffix
 }

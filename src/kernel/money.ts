@@ -45,6 +45,7 @@ const CURRENCY_DETAILS: Record<string, { unit: string; country: string }> = {
   RWF: { unit: 'francs', country: 'RW' },
   ZMW: { unit: 'ngwee', country: 'ZM' },
   TZS: { unit: 'cents', country: 'TZ' },
+  XAF: { unit: 'francs', country: 'CM' },
   USD: { unit: 'cents', country: 'US' },
   EUR: { unit: 'cents', country: 'DE' },
   GBP: { unit: 'pence', country: 'GB' },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { guessNetwork } from './mobile-networks.ts'
-import { maskPhoneNumber, parsePhoneNumber } from './phone-number.ts'
+import { maskPhoneNumber, parsePhoneNumber, phoneNumberForms } from './phone-number.ts'
 
 const GHANA = { international: '+233551234987', national: '551234987' }
 
@@ -31,4 +31,14 @@ test('the network of a number is guessed from how it begins', () => {
   assert.equal(guessNetwork('GH', '551234987'), 'mtn')
   assert.equal(guessNetwork('KE', '722000000'), 'mpesa')
   assert.equal(guessNetwork('GH', '991234987'), undefined)
+})
+
+test('the forms in which a number may stand in a text', () => {
+  assert.deepEqual(phoneNumberForms('+233551234987'), [
+    '+233551234987',
+    '233551234987',
+    '0551234987',
+    '551234987',
+    '+233•••••4987',
+  ])
 })

@@ -46,3 +46,14 @@ export const dialPrefix = (country: string): string | undefined => {
 /** For screens and answers: +233•••••4987. */
 export const maskPhoneNumber = (international: string): string =>
   international.slice(0, 4) + '•'.repeat(Math.max(0, international.length - 8)) + international.slice(-4)
+
+/** All ways in which a number that was given for a payment is written in texts, to find and erase it. */
+export function phoneNumberForms(international: string): string[] {
+  const digits = international.replace(/^\+/, '')
+  const known = Object.values(COUNTRIES).find(
+    ({ prefix, digits: rest }) => digits.length === prefix.length + rest && digits.startsWith(prefix),
+  )
+  const national = known ? [digits.slice(known.prefix.length)] : []
+  const atHome = national.map((number) => (known?.keepsZero ? number : `0${number}`))
+  return [international, digits, ...atHome, ...national, maskPhoneNumber(international)]
+}

@@ -1,9 +1,9 @@
 import { shortenPageIds } from '../kernel/page-secrets.ts'
 import { providerCallSeconds, providerCalls } from '../metrics/instruments.ts'
-import type { ProviderClient, Unknown } from '../providers/provider.ts'
+import type { Declined, ProviderClient, Unknown } from '../providers/provider.ts'
 import { markFailed, startProviderSpan } from '../tracing/payment-traces.ts'
 import type { PaymentDeps } from './deps.ts'
-import type { Attempt } from './state/attempt.ts'
+import { type Attempt, isOfProvider } from './state/attempt.ts'
 import { type CallRecord, callRecorded } from './store/attempts.ts'
 
 /** The names of calls as the timeline shows them. */
@@ -69,7 +69,7 @@ export async function askProvider<Answer extends { kind: string }>(
   const tookMs = performance.now() - start
   // The list of banks may fail while payments work, so it says nothing about the provider's health.
   if (call !== 'list banks' && (isStart || !isRefusedCheck(answer))) {
-    const refusedStart = answer.kind === 'declined' && call === 'start'
+    const refusedStart = call === 'start' && isRefusal(answer)
     const result = answer.kind === 'unknown' || refusedStart ? 'failed' : 'succeeded'
     deps.providers.recordResult(attempt, provider, result)
   }
@@ -86,6 +86,11 @@ export async function askProvider<Answer extends { kind: string }>(
   if (span && outcome === 'unknown') markFailed(span, detail ?? outcome)
   span?.end()
   return { answer, record: { attemptId, call, outcome, detail, tookMs, at: deps.clock.now() } }
+}
+
+/** A customer without money, or without an account at the network, says nothing about the provider. */
+function isRefusal(answer: { kind: string } | Declined): boolean {
+  return answer.kind === 'declined' && 'failure' in answer && isOfProvider(answer.failure)
 }
 
 /**

@@ -1,6 +1,8 @@
 import type { ProviderClient } from '../../src/providers/provider.ts'
+import type { ChannelSample } from '../fakes/conformance-rig.ts'
 import type { StartFake } from '../fakes/fake-provider.ts'
 import { startFakePaystack } from '../fakes/paystack/fake.ts'
+import { SAMPLES } from '../fakes/paystack/samples.ts'
 import { startFakeStripe } from '../fakes/stripe/fake.ts'
 import { callsOf, type Description, judge, readDescription } from './description.ts'
 import { driveEveryCall, type Made } from './drive.ts'
@@ -12,11 +14,12 @@ export interface Contract {
   file: string
   gaps: Gap[]
   startFake: StartFake
+  channels?: readonly ChannelSample[]
 }
 
 /** The providers that publish an OpenAPI description. */
 export const CONTRACTS: Contract[] = [
-  { name: 'paystack', file: 'paystack.json', gaps: PAYSTACK_GAPS, startFake: startFakePaystack },
+  { name: 'paystack', file: 'paystack.json', gaps: PAYSTACK_GAPS, startFake: startFakePaystack, channels: SAMPLES },
   { name: 'stripe', file: 'stripe.json', gaps: STRIPE_GAPS, startFake: startFakeStripe },
 ]
 
@@ -27,13 +30,13 @@ export interface Findings {
   wrong: string[]
 }
 
-export async function checkContract({ file, gaps, startFake }: Contract): Promise<Findings> {
+export async function checkContract({ file, gaps, startFake, channels }: Contract): Promise<Findings> {
   const ends: (() => Promise<void>)[] = []
   const fake = await startFake({ after: (end) => ends.push(end) })
   const description = readDescription(file)
   const made: Made[] = []
   try {
-    await driveEveryCall(fake, made)
+    await driveEveryCall(fake, made, channels)
   } catch (error) {
     // The fake refused a request. It is among the last ones, and the description names its mistake.
     const { calls, wrong } = judgeAll(description, gaps, made)

@@ -31,7 +31,7 @@ test('a gap allows its own field only, and its value is checked', () => {
   const wrongWith = (bank_transfer: unknown, gaps = PAYSTACK_GAPS) => {
     const call = asJSON('/charge', { ...page, bank_transfer })
     const { wrong } = findingsOf(paystack, gaps, [{ during: 'start', call }])
-    return wrong.filter((sentence) => sentence.startsWith('POST /charge'))
+    return wrong.filter((sentence) => sentence.startsWith('POST /charge in'))
   }
   assert.deepEqual(wrongWith({ account_expires_at: '2026-11-20T10:00:00Z' }), [])
   assert.match(wrongWith({ account_expires_at: 'soon' })[0] ?? '', /bank_transfer\.account_expires_at .*“format”/)

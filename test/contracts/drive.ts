@@ -9,7 +9,9 @@ import type {
   ProviderCall,
   ProviderClient,
   RefundOrder,
+  Started,
 } from '../../src/providers/provider.ts'
+import type { ChannelSample } from '../fakes/conformance-rig.ts'
 import type { FakeProvider } from '../fakes/fake-provider.ts'
 import { byTransfer } from '../fakes/rig.ts'
 
@@ -20,13 +22,18 @@ export interface Made {
 }
 
 /** Makes every call of an adapter, in every variant that changes a request. The requests are collected in `made`. */
-export async function driveEveryCall(fake: FakeProvider, made: Made[]): Promise<void> {
+export async function driveEveryCall(
+  fake: FakeProvider,
+  made: Made[],
+  channels: readonly ChannelSample[] = [],
+): Promise<void> {
   const connection = watchedConnection(fake, made)
   const journey = { fake, connection }
   assert.equal((await connection.verifyKeys()).kind, 'good')
   await startCards(journey)
   await chargeSavedCards(journey)
   await openAccounts(journey)
+  for (const sample of channels) await payBy(journey, sample)
   await loseAnswers(journey)
   await giveBack(journey)
   await giveAccounts(journey)
@@ -104,6 +111,23 @@ async function openAccounts({ fake, connection }: Journey): Promise<void> {
       await connection.check(handleOf(order, account, 'virtual-bank-account'))
     }
   }
+}
+
+/** Each channel beside cards and accounts, with a wrong code before the right one. */
+async function payBy({ fake, connection }: Journey, sample: ChannelSample): Promise<void> {
+  const { channel, input, price, starts, code } = sample
+  const amount = money(price.amount, price.currency as Currency)
+  const order = orderOf(fake, { channel, input, amount, country: price.country })
+  const start = await connection.start(order)
+  assert.equal(start.kind, starts)
+  const handle = handleOf(order, start as Started, channel)
+  if (code) {
+    assert.equal((await connection.submit?.(handle, '999999'))?.kind, 'code refused')
+    assert.equal((await connection.submit?.(handle, code.right))?.kind, code.leadsTo)
+  }
+  assert.equal((await connection.check(handle)).kind, 'pending')
+  await fake.customer.approve?.(order.reference)
+  assert.equal((await connection.check(handle)).kind, 'paid')
 }
 
 /** Orders that are known by our reference alone, among more than fit on a page of a list. */

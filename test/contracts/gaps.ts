@@ -54,10 +54,17 @@ export const PAYSTACK_GAPS: Gap[] = [
     source: 'https://paystack.com/docs/payments/payment-channels/',
   },
   {
-    name: 'the currency of a transfer',
+    name: 'the currency of a charge',
     ...{ call: 'POST /charge', field: 'body.currency', rule: 'unknown field' },
-    schema: { type: 'string', enum: ['NGN'] },
-    because: 'without it the charge is in the currency of the integration, which in Kenya is the shilling',
+    schema: { type: 'string', enum: ['NGN', 'GHS', 'KES', 'ZAR', 'XOF'] },
+    because: 'most samples have it, and without it the currency is that of the integration: in Kenya the shilling',
+    source: 'https://paystack.com/docs/payments/payment-channels/',
+  },
+  {
+    name: 'pay by QR code',
+    ...{ call: 'POST /charge', field: 'body.qr', rule: 'unknown field' },
+    schema: { type: 'object', properties: { provider: { type: 'string', enum: ['scan-to-pay'] } } },
+    because: 'the description of a charge knows no QR code',
     source: 'https://paystack.com/docs/payments/payment-channels/',
   },
   {

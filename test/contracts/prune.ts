@@ -114,10 +114,10 @@ function prune(description: Description, requests: ProviderCall[]): Description 
   return { ...description, paths: operations, components: { ...components, schemas: pruner.named() } }
 }
 
-for (const { file, startFake } of CONTRACTS) {
+for (const { file, startFake, channels } of CONTRACTS) {
   const ends: (() => Promise<void>)[] = []
   const made: Made[] = []
-  await driveEveryCall(await startFake({ after: (end) => ends.push(end) }), made)
+  await driveEveryCall(await startFake({ after: (end) => ends.push(end) }), made, channels)
   for (const end of ends) await end()
   const calls = [...made.map(({ call }) => call), ...REQUESTS.map(([, , call]) => call)]
   const text = JSON.stringify(prune(readDescription(file), calls), null, 2)

@@ -32,8 +32,8 @@ export interface Rig {
     letStepRunOut?(reference: string): Promise<void>
     /**
      * The three that follow are for the channels in `Features.channels`, and each needs them. The customer approves on
-     * the phone, dials the code, scans the QR code, pays at their bank, or pays to the number: the whole amount. It also
-     * works after `expire`: that is a late approval. A fake enters the money in `ledger().taken`, and queues a notice.
+     * the phone, dials the code, scans the QR code, pays at their bank, or pays to the number: the whole amount. After
+     * `expire`, too: that is a late approval. A fake enters the money in `ledger().taken`, and queues a notice.
      */
     approve?(reference: string): Promise<void>
     /** The customer says no, on the phone or on the bank's page. */
@@ -88,7 +88,7 @@ export type NoticeKind = 'paid' | 'failed' | 'processing' | 'pending' | 'refund'
 
 /**
  * A way to pay that the suite tries: one row for each channel, and one more for each network or bank with which the
- * provider starts in another way. The suite demands a row for each channel and currency that it offers.
+ * provider starts in another way. The suite demands a row for each channel that it offers.
  */
 export interface ChannelSample {
   channel: Exclude<Channel, 'card' | 'virtual-bank-account'>
@@ -97,8 +97,8 @@ export interface ChannelSample {
   input: ChannelInput
   /** What `start` answers. */
   starts: Started['kind']
-  /** If `starts` is "code wanted": the code that `submit` takes, and what it then answers. */
-  code?: { right: string; then: Started['kind'] | 'processing' | 'pending' | 'paid' }
+  /** If `starts` is "code wanted": the code that `submit` takes, and what it answers to that. */
+  code?: { right: string; leadsTo: Started['kind'] | 'processing' | 'pending' | 'paid' }
   /** What `check` says of an order that the customer refused. Absent: no more than that it is not paid. */
   refused?: FailureCode
   /** What it says once the time is over. Absent: the provider does not say, so the order stays open. */

@@ -3,6 +3,7 @@ import { test as nodeTest, type TestContext } from 'node:test'
 import fc from 'fast-check'
 import { money } from '../../src/kernel/money.ts'
 import type { OrderHandle, Provider } from '../../src/providers/provider.ts'
+import { channelsConformance } from './conformance-channels.ts'
 import {
   assertDeclined,
   assertSensible,
@@ -32,6 +33,7 @@ export function conformanceSuite(
   reversalsConformance(provider, features, rigFor)
   listsConformance(provider, features, rigFor)
   noticesConformance(provider, features, rigFor)
+  channelsConformance(provider, features, rigFor)
   const { name, pageTakesSavedCards, offers } = provider.capabilities
   const test = (what: string, run: (t: TestContext) => Promise<void>) => nodeTest(`${name}: ${what}`, run)
   const testIf = (applies: boolean, what: string, run: (t: TestContext) => Promise<void>) => applies && test(what, run)

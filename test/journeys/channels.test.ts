@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sql } from '../../src/database/sql.ts'
+import { Manilla, ManillaApiError } from '../../clients/typescript/src/index.ts'
+import { sql, statementOf } from '../../src/database/sql.ts'
 import { checkDueAttempts } from '../../src/payments/settle/check-attempts.ts'
+import { eraseCustomer } from '../../src/payments/upkeep/erase-customer.ts'
 import { BANKS, RIGHT_CODE, startWithPhones } from '../support/mobile-provider.ts'
 import { becomes } from '../support/sandbox-payments.ts'
 import { codesOf } from '../support/service.ts'
@@ -159,7 +161,7 @@ test('a start whose answer was lost may have asked the phone: the same input ask
   const before = phones.orders.size
   const again = await shop.initialize({ ...MTN, reference })
   assert.deepEqual([again.status, phones.orders.size], [200, before])
-  assert.match(again.body.data.data.message, /If your phone asks you/)
+  assert.match(again.body.data.data.message, /Approve the request/)
   phones.approve(order)
   await phones.notify(service, shop, order)
   const paid = await becomes(shop, { id: reference }, ({ status }) => status === 'successful')
@@ -194,6 +196,18 @@ test('a voucher: wrong three times, then right; the phone asks, and the payment 
     select a.*, c.detail from attempts a join provider_calls c on c.attempt_id = a.id
      where a.order_reference = ${order.reference}`)
   assert.ok(!JSON.stringify(stored).includes(RIGHT_CODE), 'a code is not stored')
+})
+
+test('a number without an account fails at once, and says nothing about the health of the provider', async () => {
+  for (let times = 0; times < 12; times++) {
+    const reference = newReference()
+    const { status, body } = await shop.initialize({ ...MTN, reference, phoneNumber: '0551234029' })
+    assert.deepEqual([status, body.code], [502, 'provider_error'])
+    assert.match(body.detail, /no mobile money account/)
+    const payment = await shop.payment(reference)
+    assert.deepEqual([payment.status, payment.attempts[0].failure.code], ['pending', 'subscriber_unknown'])
+  }
+  assert.ok(service.parts.providers.isHealthy({ merchantId: shop.merchantId, mode: 'sandbox' }, 'phone'))
 })
 
 test('two codes at once: one is sent, the other waits for its answer', async () => {
@@ -260,4 +274,60 @@ test('the channels of a country, with what to send and to choose from', async ()
   assert.deepEqual(paybill.networks[1], { code: 'mpesa-paybill', name: 'M-PESA Paybill', phoneNumber: false })
   assert.deepEqual((await list('country=FR')).data, [])
   assert.equal((await shop.call('GET', '/payments/v1/channels')).status, 400)
+})
+
+test('the phone number of a payment is erased with its customer, in every table', async () => {
+  const email = 'akua@example.com'
+  const wanted = { ...TELECEL, reference: newReference(), phoneNumber: '+233 20 777 8899', user: { email } }
+  await shop.initialize(wanted, { 'idempotency-key': wanted.reference })
+  phones.decline(phones.order(), 'subscriber_unknown')
+  await phones.notify(service, shop, phones.order())
+  await becomes(shop, { id: wanted.reference }, ({ attempts }) => attempts[0].status === 'failed')
+  const { database } = service
+  const tables = await database.rows<{ name: string; placed: boolean }>(sql`
+    select c.relname as name, exists (select from pg_attribute where attrelid = c.oid and attname = 'place') as placed
+      from pg_class c where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace`)
+  const withNumber = async () => {
+    const found: string[] = []
+    for (const { name, placed } of tables) {
+      const where = `${placed ? 'place >= 0 and' : ''} t::text ~ '207778899|•8899'`
+      const rows = await database.rows(statementOf(`select t::text from "${name}" t where ${where}`, []))
+      if (rows.length > 0) found.push(name)
+    }
+    return found.sort()
+  }
+  assert.deepEqual(await withNumber(), ['attempts', 'events', 'idempotent_calls'])
+  assert.deepEqual(await eraseCustomer(service, 'test', { ...shop, mode: 'sandbox' }, email), {
+    payments: 1,
+    isComplete: true,
+  })
+  assert.deepEqual(await withNumber(), [])
+})
+
+test('the client library lists the channels, starts a mobile money payment and gives a code', async () => {
+  const { 'client-id': clientId, 'client-secret': clientSecret } = shop.headers
+  const manilla = new Manilla({ baseUrl: service.baseUrl, clientId, clientSecret })
+  const [mobile] = (await manilla.channels.list({ country: 'GH', currency: 'GHS' })).filter(
+    ({ channel }) => channel === 'mobile-money',
+  )
+  assert.equal(mobile?.networks[1]?.code, TELECEL.network)
+  const reference = newReference()
+  const started = await manilla.payments.initialize({ ...TELECEL, reference, user: { email: 'ada@example.com' } })
+  assert.ok(started.channel === 'mobile-money' && started.data.input?.kind === 'voucher')
+  const wrong = await manilla.payments.submitInput(reference, { voucher: '1' }).catch((error) => error)
+  assert.ok(wrong instanceof ManillaApiError && wrong.is('input_refused'))
+  const { attempts } = await manilla.payments.submitInput(reference, { voucher: RIGHT_CODE })
+  assert.deepEqual([attempts[0]?.status, attempts[0]?.paidFrom?.network], ['pending', 'telecel'])
+})
+
+test('an integration that was set up with fewer channels keeps those, until somebody switches the others on', async () => {
+  const old = await openShop()
+  const set = (channels: string[]) => old.call('PUT', '/payments/v1/integrations/phone', { channels })
+  assert.deepEqual((await set(['card'])).body.data.channels, ['card'])
+  const refused = await old.initialize(MTN)
+  assert.deepEqual([refused.status, refused.body.code], [422, 'provider_not_configured'])
+  assert.match(refused.body.detail, /Yours in sandbox mode: phone\./)
+  const all = ['card', 'mobile-money', 'ussd', 'bank', 'qr']
+  assert.deepEqual((await set([])).body.data.channels, all)
+  assert.equal((await old.initialize(MTN)).status, 200)
 })

@@ -50,7 +50,7 @@ test('the timeline lists requests, calls, notices, money and refunds in order, w
   assert.deepEqual(words(story), [
     'request: payment created',
     'change: attempt.started',
-    'call: start card',
+    'call: start',
     'change: attempt.pending',
     'notice: failed',
     'call: check',

@@ -101,6 +101,18 @@ function questionsFor(sandbox: Sandbox, { settings, baseURL }: Extract<Keys, { k
   if (provider.capabilities.offers['virtual-bank-account']) {
     questions.push(['an account is opened for one order', () => openAccount(sandbox, connection)])
   }
+  for (const { starts, price: amount, ...wanted } of sandbox.channels ?? []) {
+    questions.push([
+      `${wanted.channel} in ${amount.currency} starts with ${starts}, and the order waits`,
+      async () => {
+        const order = { ...newOrder(sandbox), ...wanted, amount }
+        const start = expect(await connection.start(order), starts)
+        const { providerReference = order.reference } = start as { providerReference?: string }
+        // Some sandboxes pay an order by themselves.
+        expect(await connection.check(handleOf(order, providerReference, order.channel)), 'pending', 'paid')
+      },
+    ])
+  }
   return questions
 }
 

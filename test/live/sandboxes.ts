@@ -1,5 +1,5 @@
 import { type Currency, type Money, money } from '../../src/kernel/money.ts'
-import type { Provider, RefundOutcome } from '../../src/providers/provider.ts'
+import type { Order, Provider, RefundOutcome, Start } from '../../src/providers/provider.ts'
 import { PROVIDERS } from '../../src/providers/registry.ts'
 
 /** What the questions need to know about a provider's sandbox. */
@@ -19,6 +19,8 @@ export interface Sandbox {
   repeated: 'one order' | 'another link'
   /** `unknown` where their documents do not say how they refuse it. */
   refundOfNothing: RefundOutcome['kind'][]
+  /** The channels whose start needs no phone, and what it answers. Those that ask on a phone are left out. */
+  channels?: (Pick<Order, 'channel' | 'country' | 'input'> & { price: Money; starts: Start['kind'] })[]
   /** Keys of a sandbox account that the provider publishes for everyone. */
   sharedKeys?: Record<string, string>
 }
@@ -29,10 +31,28 @@ const ROWS: Record<string, Omit<Sandbox, 'provider'>> = {
   paystack: {
     ...{ price: naira, country: 'NG', keyToBreak: 'secretKey', repeated: 'one order' },
     ...{ wrongToken: 'AUTH_nobody0000', wrongTransaction: '1', refundOfNothing: ['refused'] },
+    // An account has the currency of its country alone: these are Nigeria's.
+    channels: [
+      { channel: 'ussd', price: naira, country: 'NG', input: { bank: '058' }, starts: 'dial' },
+      { channel: 'bank', price: naira, country: 'NG', input: {}, starts: 'link' },
+    ],
   },
   flutterwave: {
     ...{ price: naira, country: 'NG', keyToBreak: 'secretKey', repeated: 'another link' },
     ...{ wrongToken: 'flw-t1nf-nobody0000-m03k', wrongTransaction: '1', refundOfNothing: ['refused', 'unknown'] },
+    channels: [
+      { channel: 'ussd', price: naira, country: 'NG', input: { bank: '058' }, starts: 'dial' },
+      { channel: 'bank', price: naira, country: 'NG', input: {}, starts: 'link' },
+      {
+        ...{ channel: 'virtual-bank-account', price: money(10_000, 'GHS' as Currency), country: 'GH', input: {} },
+        starts: 'account',
+      },
+      // The page asks for the code before anything comes to the phone.
+      {
+        ...{ channel: 'mobile-money', price: money(10_000, 'GHS' as Currency), country: 'GH', starts: 'link' },
+        input: { phoneNumber: '+233547099292', network: 'mtn' },
+      },
+    ],
   },
   monnify: {
     ...{ price: naira, country: 'NG', keyToBreak: 'secretKey', repeated: 'one order' },
@@ -41,6 +61,7 @@ const ROWS: Record<string, Omit<Sandbox, 'provider'>> = {
       wrongTransaction: 'MNFY|00|20200101000000|000000',
       refundOfNothing: ['refused'],
     },
+    channels: [{ channel: 'ussd', price: naira, country: 'NG', input: { bank: '058' }, starts: 'dial' }],
     // "Public Test Credentials" in Monnify's own API description:
     // https://github.com/Monnify/mcp-server/blob/0d5b2fe9bb0bb6542736d5f29d006395ac944491/openapi/monnify.yaml
     sharedKeys: {

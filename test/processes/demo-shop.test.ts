@@ -179,6 +179,41 @@ test('by transfer: the account, half of the money, the rest, and webhooks that w
   assert.equal((await paymentOf(reference)).amountPaid, 1_250_000, 'nothing is sent to an order that is paid')
 })
 
+for (const [city, price, network] of [
+  ['accra', 'GH₵120.00', 'mtn'],
+  ['nairobi', /KES.1,200\.00|Ksh.1,200\.00/, 'mpesa'],
+] as const) {
+  test(`the shop in ${city}: its currency, and a phone that asks`, async () => {
+    const { text } = await get(`/demo?city=${city}`)
+    assert.match(text, typeof price === 'string' ? new RegExp(price) : price)
+    assert.ok(text.includes('Pay by mobile money') && !text.includes('Pay by bank transfer'))
+    const phoneNumber = city === 'accra' ? '0551234567' : '0712345678'
+    const { location } = await buy({ way: 'phone', city, phoneNumber })
+    const asked = await get(location)
+    assert.match(asked.text, new RegExp(`Approve on your phone[\\s\\S]*${network}`))
+    assert.ok(!asked.text.includes(phoneNumber), 'the number is masked, also in the panel')
+    const reference = new URL(location, baseUrl).searchParams.get('reference') ?? ''
+    await post('/demo/phone', { reference, answer: 'approve' })
+    await eventually(
+      () => get(location),
+      ({ text }) => text.includes('Thank you! It is paid.'),
+    )
+  })
+}
+
+test('a phone that refuses, and a number that is not one of the country', async () => {
+  const { location } = await buy({ way: 'phone', city: 'accra', phoneNumber: '0551234567' })
+  const reference = new URL(location, baseUrl).searchParams.get('reference') ?? ''
+  await post('/demo/phone', { reference, answer: 'refuse' })
+  await eventually(
+    () => get(location),
+    ({ text }) => text.includes('Go on paying') && text.includes('customer cancelled'),
+  )
+  const { answer } = await buy({ way: 'phone', city: 'accra', phoneNumber: '12' })
+  assert.equal(answer.status, 400)
+  assert.match(answer.text, /phoneNumber is not one of GH/)
+})
+
 test('the thank-you page shows the query’s status and the verified one', async () => {
   const { location } = await buy({ way: 'link' })
   const id = new URL(location).pathname.split('/').at(-1) ?? ''

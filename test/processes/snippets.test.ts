@@ -15,8 +15,10 @@ import { IntegrationRequest } from '../../src/http/contract/integration.ts'
 import { LinkRequest } from '../../src/http/contract/link.ts'
 import { findBranding } from '../../src/merchants/branding-store.ts'
 import { logoOf } from '../../src/merchants/logo.ts'
+import { capabilities } from '../../src/providers/gateway/capabilities.ts'
 import { TEST_CARDS } from '../../src/providers/gateway/simulator/cards.ts'
 import { FAULT_KINDS } from '../../src/providers/gateway/simulator/faults.ts'
+import { TEST_NUMBERS } from '../../src/providers/gateway/simulator/prompts.ts'
 import { WIDGET_VERSION } from '../../web/build.ts'
 import { openBrowser } from '../support/browser.ts'
 import { createDatabase } from '../support/database.ts'
@@ -197,20 +199,27 @@ for (const { page, language } of SHOPS)
     assert.equal(handler.output().match(/is paid/g)?.length, 1)
   })
 
-test('each curl of docs/sandbox.md works, and its tables list each card and fault', async () => {
+test('each curl of docs/sandbox.md works, and its tables list each card, number, network and fault', async () => {
   const { baseUrl, addShop } = await startPaying()
   const shop = await addShop()
   const card = (await shop.initialize({ reference: 'ORD-1' })).body.data.data
   const account = (await shop.initialize({ provider: 'gateway-virtual-bank-account', reference: 'ORD-2' })).body.data
     .data
+  const byPhone = { provider: 'gateway-mobile-money', currency: 'GHS', country: 'GH', phoneNumber: '0551234000' }
+  await shop.initialize({ ...byPhone, reference: 'ORD-3' })
+  const [prompt] = (await shop.payment('ORD-3')).attempts
   const env = {
     ...{ CLIENT_ID: shop.headers['client-id'], CLIENT_SECRET: shop.headers['client-secret'] },
+    PROMPT_REFERENCE: prompt.providerReference,
     ...{ PROVIDER_REFERENCE: card.reference, ACCOUNT_NUMBER: account.accountNumber },
   }
   const script = blocksOf('docs/sandbox.md', 'sh').join('\n').replaceAll('http://localhost:3000', baseUrl)
   const lines = (await run(script.replaceAll(/\ncurl/g, '\necho\ncurl'), env)).split('\n').filter(Boolean)
-  const [charged, transferred, ledger, set, shown, cleared, ...others] = lines.map((line) => JSON.parse(line).data)
+  const [approved, charged, transferred, ledger, set, shown, cleared, ...others] = lines.map(
+    (line) => JSON.parse(line).data,
+  )
   assert.equal(others.length, 0)
+  assert.equal(approved.status, 'paid')
   assert.equal(charged.result, 'paid')
   assert.equal(transferred.amount, 500_000)
   assert.equal(ledger.status, 'paid')
@@ -219,6 +228,12 @@ test('each curl of docs/sandbox.md works, and its tables list each card and faul
   assert.deepEqual(Object.values(cleared), Object.values(cleared).fill(0))
   const page = read('docs/sandbox.md')
   for (const { number } of TEST_CARDS) assert.ok(page.includes(`| \`${number}\` |`), number)
+  for (const { ends } of TEST_NUMBERS) assert.ok(page.includes(`| \`${ends}\` |`), ends)
+  for (const [currency, { networks = {} }] of Object.entries(capabilities.offers['mobile-money'])) {
+    for (const names of Object.values(networks)) {
+      assert.ok(page.includes(`| ${currency} | ${names.map((name) => `\`${name}\``).join(', ')} |`), currency)
+    }
+  }
   for (const fault of FAULT_KINDS) assert.ok(page.includes(`| \`${fault}\` |`), fault)
 })
 

@@ -51,7 +51,8 @@ function cellsOf(capabilities: Capabilities): string[] {
 }
 
 function currenciesOf({ offers }: Capabilities, channel: Channel): string {
-  return Object.keys(offers[channel] ?? {}).join(', ') || 'no'
+  const currencies = Object.keys(offers[channel] ?? {})
+  return currencies.length > 6 ? `${currencies.length} currencies` : currencies.join(', ') || 'no'
 }
 
 function few(countries: string[]): string {

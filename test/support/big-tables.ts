@@ -92,6 +92,8 @@ const VALUES: Record<string, string> = {
   'cases.subject_kind': `(array['attempt','receipt','refund'])[n % 3 + 1]`,
   'cases.subject': `${UUID}::text`,
   'gateway_payments.channel': `case when n % 2 = 0 then 'card' else 'transfer' end`,
+  // Few customers have not decided yet.
+  'gateway_payments.decides_at': `case when n % 1000 = 0 then now() + n * interval '1 second' end`,
   'gateway_transactions.kind': `(array['charge','transfer','refund'])[n % 3 + 1]`,
   'gateway_transactions.status': `case when n % 4 = 0 then 'failed' else 'paid' end`,
   'gateway_notices.state': `case when n % 100 = 0 then 'waiting' else 'sent' end`,

@@ -32,6 +32,8 @@ export interface PhoneOrder {
 }
 
 const KEY = 'sk_test_phone'
+/** A number that ends in it has no account at its network. */
+export const UNKNOWN = '029'
 export const RIGHT_CODE = '123456'
 const LIFETIME_SECONDS = 180
 
@@ -90,6 +92,7 @@ export class PhoneProvider {
       ...{ ...body, reference, codes: [], transactions: [], refunded: 0 },
       status: body.network === 'telecel' ? 'wants code' : 'waiting',
     }
+    if (order.phoneNumber?.endsWith(UNKNOWN)) this.decline(order, 'subscriber_unknown')
     this.orders.set(reference, order)
     return said(order)
   }

@@ -154,7 +154,13 @@ export async function openPaying(
     databaseUrl && runsApart(changes)
       ? await startWorkerProcess(databaseUrl, masterKey, baseUrl, changes.workerSettings)
       : undefined
-  const worker = changes.worker && !apart ? startWorker(parts) : undefined
+  // As in the service, but a test waits for less.
+  const sandboxJobs = guests.map(({ prefix, sendDueNotices }) => ({
+    name: `send notices of ${prefix}`,
+    everyMs: 100,
+    run: async () => (await sendDueNotices(100)) === 100,
+  }))
+  const worker = changes.worker && !apart ? startWorker(parts, sandboxJobs) : undefined
   const delivering = changes.deliver && !apart ? startDelivering({ ...parts, http, allowPrivate }) : undefined
   const listening =
     databaseUrl &&

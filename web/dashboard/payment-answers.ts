@@ -29,6 +29,7 @@ export interface Attempt {
   failure: { code: string; message: string; retryable: boolean; providerCode: string | null } | null
   needsReview: string | null
   providerReference: string
+  paidFrom: { phoneNumber: string | null; network: string | null; bank: string | null } | null
   instructions: Record<string, unknown> | null
   createdAt: string
   resolvedAt: string | null
@@ -187,6 +188,7 @@ export interface ProviderRow {
     settings: Record<string, string>
     secretsSet: string[]
     baseURL: string | null
+    channels: Channel[]
     priority: number
     updatedAt: string
   } | null

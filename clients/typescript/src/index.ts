@@ -14,9 +14,13 @@ export {
   type Data,
   type EventWithDeliveries,
   type Initialized,
+  type LinkInstructions,
   Manilla,
+  type MobileMoneyInstructions,
+  type QrInstructions,
   type Query,
   type TransferInstructions,
+  type UssdInstructions,
 } from './manilla.ts'
 export type { CallOptions, ManillaOptions } from './transport.ts'
 export {

@@ -30,9 +30,53 @@ export interface TransferInstructions {
   amountToTransfer: number
 }
 
-/** What the customer does next: follow a link, or make a transfer. */
+/** A page of the provider. */
+export interface LinkInstructions extends CardInstructions {
+  expiresAt: string | null
+}
+
+/** One of `link`, `input` and `payTo`, or none of them: then the phone asks the customer. */
+export interface MobileMoneyInstructions extends Partial<Omit<LinkInstructions, 'message' | 'expiresAt'>> {
+  /** HTML for the customer, with all values escaped. */
+  message: string
+  /** Masked. `null`: the customer pays from the menu of the network. */
+  phoneNumber: string | null
+  network: string | null
+  expiresAt: string | null
+  /** The name that the prompt shows, where it is not yours. */
+  shownAs?: string
+  /** The provider asks for a code: `payments.submitInput` gives it. */
+  input?: { kind: 'otp' | 'voucher'; message: string }
+  payTo?: { number: string; account: string }
+}
+
+export interface UssdInstructions {
+  /** HTML for the customer, with all values escaped. */
+  message: string
+  /** To dial. */
+  code: string
+  bankName: string | null
+  expiresAt: string | null
+}
+
+export interface QrInstructions {
+  /** HTML for the customer, with all values escaped. */
+  message: string
+  /** The text to encode. */
+  qr: string
+  expiresAt: string | null
+}
+
+/** What the customer does next. */
 export type Initialized = Omit<InitializedOfApi, 'channel' | 'data'> &
-  ({ channel: 'card'; data: CardInstructions } | { channel: 'virtual-bank-account'; data: TransferInstructions })
+  (
+    | { channel: 'card'; data: CardInstructions }
+    | { channel: 'virtual-bank-account'; data: TransferInstructions }
+    | { channel: 'mobile-money'; data: MobileMoneyInstructions }
+    | { channel: 'ussd'; data: UssdInstructions | LinkInstructions }
+    | { channel: 'bank'; data: LinkInstructions }
+    | { channel: 'qr'; data: QrInstructions | LinkInstructions }
+  )
 
 export interface EventWithDeliveries {
   event: WebhookEvent
@@ -49,6 +93,7 @@ export class Manilla {
   readonly disputes
   readonly cases
   readonly cards
+  readonly channels
   readonly fees
   readonly integrations
   readonly links
@@ -97,6 +142,9 @@ export class Manilla {
       /** Starts a payment with a provider of your choice. */
       initialize: (body: Body<'initializePayment'>, options?: CallOptions) =>
         post<Initialized>('/payments/initialize', body, options),
+      /** Gives the code that the provider asks for: see `input` in the answer of `initialize`. */
+      submitInput: (reference: string, body: Body<'submitInput'>, options?: CallOptions) =>
+        post<Data<'submitInput'>>(`${payment(reference)}/input`, body, options),
       retrieve: retrievePayment,
       /** Newest first. */
       list: (query?: Query<'listPayments'>, options?: CallOptions) =>
@@ -159,6 +207,12 @@ export class Manilla {
       /** Saved cards of a `userId`, or those that were saved without one under an `email`. */
       list: (query: Query<'listCards'>, options?: CallOptions) => get<Data<'listCards'>>('/cards', options, query),
       delete: (id: string, options?: CallOptions) => remove(`/cards/${encodeURIComponent(id)}`, options),
+    }
+
+    this.channels = {
+      /** How customers of a country can pay, with mobile networks and banks to choose from. */
+      list: (query: Query<'listChannels'>, options?: CallOptions) =>
+        get<Data<'listChannels'>>('/channels', options, query),
     }
 
     this.fees = {

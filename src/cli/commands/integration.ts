@@ -11,6 +11,7 @@ import {
   setsKeys,
   warnOfKeys,
 } from '../../integrations/manage-integrations.ts'
+import { CHANNELS } from '../../kernel/channel.ts'
 import { MODES, type Mode } from '../../kernel/mode.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Owner } from '../../kernel/scope.ts'
@@ -61,7 +62,7 @@ export function integrationCommands(providers: readonly Provider[]): Command[] {
         repeats: true,
       },
       'base-url': { value: 'URL|none', summary: 'URL of the provider’s API; none: the default' },
-      channels: { value: 'card,…|all', summary: 'Channels to use it for' },
+      channels: { value: 'card,…|all', summary: `Channels to use it for, of ${CHANNELS.join(', ')}` },
       countries: { value: 'NG,…|all', summary: 'Countries to use it in' },
       currencies: { value: 'NGN,…|all', summary: 'Currencies to use it for' },
       priority: {

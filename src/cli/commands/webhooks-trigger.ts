@@ -3,6 +3,7 @@ import { openDeps } from '../../compose.ts'
 import { type Config, readConfig } from '../../config/config.ts'
 import { knownKeys } from '../../config/generated-keys.ts'
 import { ANNOUNCED, type AnnouncedType, isAnnounced } from '../../events/event.ts'
+import { CHANNEL_FACTS, type Channel } from '../../kernel/channel.ts'
 import { newReference, type PaymentId } from '../../kernel/ids.ts'
 import { type Currency, formatMoney } from '../../kernel/money.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'
@@ -228,14 +229,13 @@ async function openScenario(config: Config, baseUrl: string, webhook: string | u
 
 /** The integration of the simulated provider, for cards and transfers. */
 async function sandboxProvider(api: Api): Promise<{ provider: string; country: string; currency: string }> {
-  const integrations: { provider: string; channels: string[]; countries: string[]; currencies: string[] }[] = await api(
-    'GET',
-    '/payments/v1/integrations',
-  )
+  const integrations: { provider: string; channels: Channel[]; countries: string[]; currencies: string[] }[] =
+    await api('GET', '/payments/v1/integrations')
   const simulated = PROVIDERS.filter(({ capabilities }) => capabilities.sandboxOnly).map(
     ({ capabilities }) => capabilities.name,
   )
-  const found = integrations.find(({ provider, channels }) => simulated.includes(provider) && channels.length > 1)
+  const takesTransfers = (channels: Channel[]) => channels.some((each) => CHANNEL_FACTS[each].money === 'in parts')
+  const found = integrations.find(({ provider, channels }) => simulated.includes(provider) && takesTransfers(channels))
   const [country] = found?.countries ?? []
   const [currency] = found?.currencies ?? []
   if (!found || !country || !currency)

@@ -1,10 +1,10 @@
 import type { Database } from '../../database/database.ts'
 import { canTake, type Integration } from '../../integrations/integration.ts'
 import { listEnabledIntegrations } from '../../integrations/integration-store.ts'
-import { parseCountry } from '../../kernel/country.ts'
+import { type Country, parseCountry } from '../../kernel/country.ts'
 import { DEFAULT_CURRENCY, parseCurrency } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
-import { priceOf } from '../../payments/state/payment-options.ts'
+import { priceOf, serves } from '../../payments/state/payment-options.ts'
 import type { Providers } from '../../providers/provider.ts'
 import { QuoteAnswer, QuoteRequest } from '../contract/attempt.ts'
 import { BODY_PROBLEMS, problems } from '../contract/problem.ts'
@@ -36,17 +36,22 @@ export function feeRoutes(app: App, { database, providers }: { database: Databas
         currency: (body.currency && parseCurrency(body.currency)) || DEFAULT_CURRENCY,
         customerBearsCharge: body.customerBearsCharge ?? false,
       }
+      if (!country) return { data: [], nextCursor: null }
       const integrations = await listEnabledIntegrations(database, request.caller)
-      const fitting = integrations.filter((each) => country && canTake(each, country, price.currency))
-      return { data: fitting.flatMap((integration) => quote(providers, integration, price)), nextCursor: null }
+      const fitting = integrations.filter((each) => canTake(each, country, price.currency))
+      const wanted = { ...price, country }
+      return { data: fitting.flatMap((integration) => quote(providers, integration, wanted)), nextCursor: null }
     },
   )
 }
 
-function quote(providers: Providers, { provider, channels }: Integration, price: Parameters<typeof priceOf>[0]) {
+type Wanted = Parameters<typeof priceOf>[0] & { country: Country }
+
+function quote(providers: Providers, { provider, channels }: Integration, price: Wanted) {
   const capabilities = providers.find(provider)?.capabilities
   if (!capabilities) return []
   return channels.flatMap((channel) => {
+    if (!serves(capabilities, channel, price)) return []
     try {
       const { amountCharged, fee } = priceOf(price, capabilities, channel)
       return [{ provider, channel, fee, amountCharged, amountSettled: amountCharged - fee }]

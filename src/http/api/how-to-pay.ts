@@ -46,8 +46,9 @@ function detailsOf(attempt: Attempt): Record<string, unknown> & { message: Html 
       return { message: html`${message}`, input: { kind: code, message }, expiresAt }
     }
     case 'dial': {
-      const { code, bankName } = instructions
-      const message = html`Dial <strong>${code}</strong> on your phone to pay <strong>${price}</strong>.`
+      const { code, bankName, message: own } = instructions
+      const more = own ? html` ${own}` : html``
+      const message = html`Dial <strong>${code}</strong> on your phone to pay <strong>${price}</strong>.${more}`
       return { message, code, bankName, expiresAt }
     }
     case 'qr':

@@ -93,9 +93,15 @@ ${providersWords(given.message, view)}
 ${checkAndLeave(screen, view)}`
 }
 
-/** The code, to press on a phone and to read elsewhere. A `#` ends the number of a `tel:` link, so it is encoded. */
-export function dialLink(code: string, { texts }: View): Html {
-  return html`<p class="dial"><a href="tel:${code.replaceAll('#', '%23')}"><bdi dir="ltr">${code}</bdi></a>${copyButton(texts, texts.code, code)}</p>`
+/**
+ * The code, to press on a phone and to read elsewhere. A `#` ends the number of a `tel:` link, so it is encoded. A
+ * point in such a link only separates digits, and phones leave it out: 100.00 would be dialled as 10000. So a code with
+ * a point is no link.
+ */
+export function dialLink(code: string, { texts }: Pick<View, 'texts'>): Html {
+  const shown = html`<bdi dir="ltr">${code}</bdi>`
+  const link = code.includes('.') ? shown : html`<a href="tel:${code.replaceAll('#', '%23')}">${shown}</a>`
+  return html`<p class="dial">${link}${copyButton(texts, texts.code, code)}</p>`
 }
 
 export function qr(screen: Of<'qr'>, view: View): Html {

@@ -18,6 +18,11 @@ export const CONTENTS: { heading: string; pages: Entry[] }[] = [
   {
     heading: 'Take payments',
     pages: [
+      { name: 'channels', label: 'Ways to pay', summary: 'Cards, transfers, mobile money, USSD, bank and QR' },
+      { name: 'channels/mobile-money', label: 'Mobile money', summary: 'A prompt on the phone of the customer' },
+      { name: 'channels/ussd', label: 'USSD', summary: 'A code to dial' },
+      { name: 'channels/bank', label: 'Pay with bank', summary: 'The customer approves at the bank' },
+      { name: 'channels/qr', label: 'QR codes', summary: 'A code to scan' },
       { name: 'returning', label: 'The customer returns', summary: 'Return parameters, and a complete shop' },
       { name: 'payment-page', label: 'The payment page', summary: 'Methods, requests on the phone, languages' },
       { name: 'widget', label: 'The widget', summary: 'The payment page in a window over your shop' },

@@ -183,7 +183,7 @@ function isMeantBy(
  * A confirmation starts a charge, so the integration must be enabled with the keys that the attempt was started with.
  */
 function takesCardsAt({ provider, keysVersion, channels }: EnabledIntegration, waiting: AwaitingConfirmation): boolean {
-  return provider === waiting.provider && keysVersion === waiting.keysVersion && channels.includes('card')
+  return provider === waiting.provider && keysVersion === waiting.keysVersion && channels.includes(waiting.channel)
 }
 
 /** Whether this open attempt is what the submit asks for. With another number or bank it is not. */

@@ -11,7 +11,7 @@ import { recordProviderCall } from '../call-provider.ts'
 import { changePayment, writeDecision } from '../change-payment.ts'
 import type { PaymentDeps } from '../deps.ts'
 import { settleAttempt } from '../settle/settle-attempt.ts'
-import type { Attempt } from '../state/attempt.ts'
+import { type Attempt, isOfProvider, phoneMayAsk } from '../state/attempt.ts'
 import { newAttempt, storedInput } from '../state/new-attempt.ts'
 import type { Payment } from '../state/payment.ts'
 import {
@@ -156,7 +156,7 @@ function savedCardFor(
   { card }: Pick<Start, 'card'>,
   cards: SealedCard[],
 ): Intent['saved'] {
-  if (channel !== 'card' || card === 'new') return undefined
+  if (!CHANNEL_FACTS[channel].savesCards || card === 'new') return undefined
   const found = cards.find(
     (each) =>
       each.provider === provider && each.keysVersion === keysVersion && (card === undefined || each.id === card),
@@ -254,7 +254,8 @@ async function startDeclined(
   await settleStart(deps, intent, answer, call)
   if (answer.keysRefused) throw keysRefused(attempt)
   throw new AttemptNotStarted('provider_error', `${attempt.provider} refused: ${answer.failure.message}`, attempt, {
-    nothingStarted: !saved?.isChosen,
+    // What is wrong with the customer's phone or account is wrong at the next provider, too.
+    nothingStarted: !saved?.isChosen && isOfProvider(answer.failure),
   })
 }
 
@@ -269,8 +270,7 @@ async function startUnknown(
   const { provider, reference } = attempt
   // An error status instead of a page or an account number: the customer received nothing to pay with, so no money can
   // move. This does not hold for a direct charge of a saved card, and for a phone that may ask.
-  const { asksByItself } = CHANNEL_FACTS[attempt.channel]
-  const unusable = onPage && answer.errorStatus !== undefined && !saved?.isChosen && !asksByItself
+  const unusable = onPage && answer.errorStatus !== undefined && !saved?.isChosen && !phoneMayAsk(attempt)
   if (answer.neverSent || unusable) {
     await settleStart(deps, intent, notStartedOutcome(answer.because), call)
     throw new AttemptNotStarted(

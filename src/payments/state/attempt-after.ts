@@ -1,6 +1,6 @@
 import { failureOf } from '../../providers/failure.ts'
 import type { Outcome } from '../../providers/provider.ts'
-import { type Attempt, ENDED_BY_PERSON, isOpen, isUnstarted } from './attempt.ts'
+import { type Attempt, ENDED_BY_PERSON, isOpen, isUnstarted, phoneMayAsk } from './attempt.ts'
 import { restartSchedule, UNSTARTED_UNTIL } from './check-schedule.ts'
 import type { OutcomeReport } from './outcome-report.ts'
 import { type PaymentState, waitingStatus } from './payment-state.ts'
@@ -34,7 +34,7 @@ export function attemptAfter(
       if (status !== 'processing' || attempt.noticeSaidPaid || isChargeInProgress(attempt, now)) return seen
       const waiting = waitingStatus(state)
       const resolvedAt = waiting === 'abandoned' ? now : null
-      return { ...seen, status: waiting, resolvedAt, checks: restartSchedule(now) }
+      return { ...withPrompt(seen), status: waiting, resolvedAt, checks: restartSchedule(now) }
     }
     case 'missing':
       return attemptAfterMissing(attempt, now)
@@ -45,6 +45,16 @@ export function attemptAfter(
       return { ...seen, status: 'failed', failure: outcome.failure, failedTryId: outcome.tryId, resolvedAt: now }
     }
   }
+}
+
+/** How long a phone asks, where nobody has told. */
+const PHONE_ASKS_MS = 180_000
+
+/** The answer to the start was lost, and the provider knows the order: so the phone asks. */
+function withPrompt(attempt: Attempt): Attempt {
+  if (attempt.instructions !== null || !phoneMayAsk(attempt)) return attempt
+  const instructionsExpireAt = new Date(attempt.askedAt.getTime() + PHONE_ASKS_MS)
+  return { ...attempt, instructions: { kind: 'prompt' }, instructionsExpireAt }
 }
 
 function isReversedAttempt({ status, failure, amountReversed }: Attempt): boolean {

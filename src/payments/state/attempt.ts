@@ -145,22 +145,17 @@ export function isOpen({ status }: Attempt): boolean {
 
 /**
  * The provider did not answer the start, no instructions were handed out, no card was charged, and the provider does
- * not know the order. Such an attempt cannot be paid, except where the provider asks the customer by itself.
+ * not know the order. Such an attempt cannot be paid, unless a phone may ask for it.
  */
 export function isUnstarted(attempt: Attempt): boolean {
-  const { status, channel, instructions, chargedAtOnce, noticeSaidPaid, knownToProvider } = attempt
-  if (CHANNEL_FACTS[channel].asksByItself) return false
+  const { status, instructions, chargedAtOnce, noticeSaidPaid, knownToProvider } = attempt
+  if (phoneMayAsk(attempt)) return false
   return status === 'processing' && instructions === null && !chargedAtOnce && !noticeSaidPaid && !knownToProvider
 }
 
-/** How long a phone asks, where the provider does not tell. */
-const ASKED_FOR_MS = 180_000
-
-/** The customer may be asked on the phone, by a start whose answer was lost. */
-export function mayBeAsked({ channel, instructions, askedAt }: Attempt, now: Date): boolean {
-  return (
-    CHANNEL_FACTS[channel].asksByItself && instructions === null && now.getTime() - askedAt.getTime() < ASKED_FOR_MS
-  )
+/** The phone may ask the customer although the answer to the start was lost. */
+export function phoneMayAsk({ channel, input }: Pick<Attempt, 'channel' | 'input'>): boolean {
+  return CHANNEL_FACTS[channel].asksByItself && input?.phoneNumber !== undefined
 }
 
 /**
@@ -193,4 +188,9 @@ const FINAL_FAILURES = new Set([
 
 export function isRetryable(failure: Failure): boolean {
   return !FINAL_FAILURES.has(failure.code)
+}
+
+/** The provider did not take the order, whoever pays. Any other failure is of the customer's card, phone or account. */
+export function isOfProvider({ code }: Failure): boolean {
+  return code === 'provider_error' || code === 'provider_unavailable' || code === 'other'
 }

@@ -2,8 +2,7 @@
 // attempt is checked with increasing intervals (backoff) until its outcome is known and no more money can arrive. It
 // ends with an answer and not with a date: without a clear answer after the instructions had ended, an attempt is
 // asked about for as long as it exists.
-import { CHANNEL_FACTS } from '../../kernel/channel.ts'
-import { type Attempt, type CheckSchedule, comesInParts, isUnasked, isUnstarted } from './attempt.ts'
+import { type Attempt, type CheckSchedule, comesInParts, isUnasked, isUnstarted, phoneMayAsk } from './attempt.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -120,8 +119,8 @@ function whileOpen(attempt: Attempt, now: Date): Date | null {
 }
 
 /** The customer answers on the phone, in a short time; perhaps also where the answer to the start was lost. */
-function isAskedOnPhone({ channel, instructions }: Attempt): boolean {
-  switch (instructions?.kind) {
+function isAskedOnPhone(attempt: Attempt): boolean {
+  switch (attempt.instructions?.kind) {
     case 'prompt':
     case 'code wanted':
       return true
@@ -134,7 +133,7 @@ function isAskedOnPhone({ channel, instructions }: Attempt): boolean {
     case 'qr':
       return false
     case undefined:
-      return CHANNEL_FACTS[channel].asksByItself
+      return phoneMayAsk(attempt)
   }
 }
 

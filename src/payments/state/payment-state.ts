@@ -3,7 +3,7 @@ import type { EventType } from '../../events/event.ts'
 import type { AttemptId, SavedCardId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import { failureOf } from '../../providers/failure.ts'
-import { type Attempt, ENDED_BY_PERSON, type Instructions, isOpen, MAX_ATTEMPTS, mayBeAsked } from './attempt.ts'
+import { type Attempt, ENDED_BY_PERSON, type Instructions, isOpen, MAX_ATTEMPTS } from './attempt.ts'
 import { type Case, caseChanges, isReviewOfAttempt, withoutCases } from './case.ts'
 import { isSameInput } from './channel-input.ts'
 import { restartSchedule, withNextCheck } from './check-schedule.ts'
@@ -94,8 +94,8 @@ export function assertCanStartAttempt(state: PaymentState, now: Date, limit = MA
 
 /**
  * The attempt that a repeated initialize returns: same provider, channel and input, with instructions that are still
- * open, or a phone that may still ask. A second link, account number or prompt for the same order could be paid as
- * well. Throws when the payment cannot be paid now.
+ * open. A second link, account number or prompt for the same order could be paid as well. Throws when the payment
+ * cannot be paid now.
  */
 export function findOpenAttempt(
   state: PaymentState,
@@ -109,7 +109,7 @@ export function findOpenAttempt(
       attempt.channel === channel &&
       attempt.status === 'pending' &&
       isSameInput(attempt.input, input) &&
-      (attempt.instructions !== null || mayBeAsked(attempt, now)) &&
+      attempt.instructions !== null &&
       (attempt.instructionsExpireAt === null || attempt.instructionsExpireAt > now),
   )
 }

@@ -40,6 +40,7 @@ const FREE_TEXT = new Set([
   'message',
   'needsReview',
   'note',
+  'phoneNumber',
   'providerCode',
   'reason',
   'redirectURL',

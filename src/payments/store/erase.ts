@@ -1,6 +1,7 @@
 import type { Queries, Transaction } from '../../database/database.ts'
 import { sql } from '../../database/sql.ts'
 import { uuidOf } from '../../kernel/ids.ts'
+import { phoneNumberForms } from '../../kernel/phone-number.ts'
 import type { Place } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import { ERASED, type Eraser, eraserOf, type PersonalData } from '../state/personal-data.ts'
@@ -84,18 +85,22 @@ export async function eraseNextPayments(
      where place = ${place} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and lower(user_email) = lower(${email})
      order by id limit ${limit} for update`)
   if (payments.length === 0) return 0
+  const ids = payments.map(({ id }) => id)
   const own = personalDataOf(payments)
+  const dialled = await tx.rows<{ phone_number: string }>(sql`
+    select distinct input->>'phoneNumber' as phone_number from attempts
+     where place = ${place} and payment_id = any(${ids}::uuid[]) and input->>'phoneNumber' is not null`)
+  const paidFrom = dialled.flatMap(({ phone_number: number }) => phoneNumberForms(number))
   const eraser = eraserOf(
     {
       emails: [...personal.emails, ...own.emails, email],
       names: [...personal.names, ...own.names],
-      phoneNumbers: [...personal.phoneNumbers, ...own.phoneNumbers],
+      phoneNumbers: [...personal.phoneNumbers, ...own.phoneNumbers, ...paidFrom],
       userIds: [...personal.userIds, ...own.userIds],
       answers: payments.flatMap(({ answers }) => answers),
     },
     pseudonym,
   )
-  const ids = payments.map(({ id }) => id)
   await erasePayments(tx, place, payments, eraser)
   await eraseEvents(tx, place, ids, eraser)
   await eraseAttempts(tx, scope, ids, eraser)
@@ -168,7 +173,7 @@ async function eraseAttempts(tx: Transaction, scope: Scope, ids: string[], erase
   const { pattern } = eraser
   await tx.rows(sql`
     update attempts a
-       set failure = n.failure, instructions = n.instructions
+       set failure = n.failure, instructions = n.instructions, input = null
       from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as n (id uuid, failure jsonb, instructions jsonb)
      where a.place = ${place} and a.id = n.id`)
   const attemptIds = attempts.map(({ id }) => id)

@@ -1,9 +1,11 @@
 import type { Queries, Writes } from '../../database/database.ts'
 import { actRecorded, splitActor } from '../../events/audit-log-store.ts'
+import { CHANNEL_FACTS } from '../../kernel/channel.ts'
 import { type AttemptId, type PaymentId, parseId } from '../../kernel/ids.ts'
 import { type Money, money } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Scope } from '../../kernel/scope.ts'
+import { channelsOf } from '../../providers/capabilities.ts'
 import type { BankAccount } from '../../providers/provider.ts'
 import { changePayment, writeDecision } from '../change-payment.ts'
 import type { PaymentDeps } from '../deps.ts'
@@ -17,7 +19,7 @@ import {
   writePending,
 } from '../refunds/refund-payment.ts'
 import { settleLocked } from '../settle/settle-attempt.ts'
-import { type Attempt, MAX_ATTEMPTS } from '../state/attempt.ts'
+import { type Attempt, comesInParts, MAX_ATTEMPTS } from '../state/attempt.ts'
 import { withoutCases } from '../state/case.ts'
 import { isHeldBy } from '../state/held-money.ts'
 import { newAttempt } from '../state/new-attempt.ts'
@@ -204,7 +206,7 @@ async function attemptOfOrder(
 function attemptFor({ attempts }: PaymentState, { provider, keysVersion }: UnmatchedMoney): Attempt | undefined {
   const own = attempts.filter((attempt) => attempt.provider === provider && attempt.keysVersion === keysVersion)
   const open = own.filter(({ status }) => status === 'pending' || status === 'processing')
-  const transfers = (some: Attempt[]) => some.filter(({ channel }) => channel === 'virtual-bank-account')
+  const transfers = (some: Attempt[]) => some.filter(comesInParts)
   return transfers(open).at(-1) ?? transfers(own).at(-1) ?? open.at(-1) ?? own.at(-1)
 }
 
@@ -219,7 +221,8 @@ function addAttemptFor(
   if (!capabilities) throw new Problem('conflict', `The provider ${provider} is not known any more.`)
   if (before.attempts.length >= MAX_ATTEMPTS)
     throw new Problem('too_many_attempts', `This payment has had ${MAX_ATTEMPTS} attempts, which is the maximum.`)
-  const channel = capabilities.offers['virtual-bank-account'] ? 'virtual-bank-account' : 'card'
+  const channels = channelsOf(capabilities)
+  const channel = channels.find((each) => CHANNEL_FACTS[each].money === 'in parts') ?? channels[0] ?? 'card'
   const attempt = newAttempt(before, { capabilities, channel, keysVersion, chargedAtOnce: false }, deps.clock.now())
   const attempts = [...before.attempts, attempt]
   const decision = decide({ ...before, attempts }, [attemptStarted(before, attempt)], deps.clock.now())

@@ -101,7 +101,7 @@ test('an account is asked for until the order ends', async (t) => {
   })
 })
 
-for (const expiryAs of ['milliseconds', 'ISO', 'local'] as const) {
+for (const expiryAs of ['milliseconds', 'milliseconds as text', 'ISO', 'local'] as const) {
   test(`an account's end as ${expiryAs} is read, or is the end that we asked for; it has no name`, async (t) => {
     const { connection, odd } = await setUp(t)
     odd.expiryAs = expiryAs

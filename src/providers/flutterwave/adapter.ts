@@ -1,25 +1,35 @@
 import assert from 'node:assert/strict'
 import {
   type ClientOptions,
-  type Declined,
   notOffered,
   type Order,
   type Provider,
-  type ProviderAnswer,
   type ProviderClient,
   type SavedCardCharge,
   type Start,
-  type Unknown,
   unknown,
   unreadable,
 } from '../provider.ts'
 import { api, checkOrder, findById } from './api.ts'
 import { capabilities, settings } from './capabilities.ts'
-import { isDuplicate, mismatch, outcomeOf, refused, stateOf } from './mapping.ts'
+import {
+  account,
+  bankTransfer,
+  dial,
+  mobileMoney,
+  pageOrPrompt,
+  payWithBank,
+  type StartAnswer,
+  secondsOf,
+  startCharge,
+  started,
+  ussd,
+} from './charges.ts'
+import { mismatch, outcomeOf, stateOf } from './mapping.ts'
 import { findForgery, readingOf } from './notices.ts'
 import { giveBack } from './refunds.ts'
 import { listReversals, listsOf } from './reversals.ts'
-import { type Envelope, majorOf, readAccount, readEnvelope, readLink, readNoticeBody, readTransaction } from './wire.ts'
+import { majorOf, readEnvelope, readLink, readNoticeBody, readTransaction } from './wire.ts'
 
 /** Flutterwave, in version 3 of its API: README.md says what is what. */
 export const flutterwave: Provider = {
@@ -50,19 +60,22 @@ function connect(options: ClientOptions): ProviderClient {
     async start(order) {
       switch (order.channel) {
         case 'card':
-          return cardStart(started(await flw.post('/payments', hostedPayment(order))), order, publicKey)
+          return cardStart(started(await flw.post('/payments', hostedPayment(order)), 'card'), order, publicKey)
         case 'virtual-bank-account':
-          return accountStart(started(await flw.post('/charges?type=bank_transfer', bankTransfer(order))), order)
+          return startCharge(flw.post, bankTransfer(order), order, account)
         case 'mobile-money':
+          return startCharge(flw.post, mobileMoney(order), order, pageOrPrompt(publicKey))
         case 'ussd':
+          return startCharge(flw.post, ussd(order), order, dial)
         case 'bank':
+          return startCharge(flw.post, payWithBank(order), order, pageOrPrompt(publicKey))
         case 'qr':
           return notOffered(order.channel)
       }
     },
 
     async chargeSavedCard(order, token) {
-      return charged(started(await flw.post('/tokenized-charges', tokenCharge(order, token))), order)
+      return charged(started(await flw.post('/tokenized-charges', tokenCharge(order, token)), 'card'), order)
     },
 
     check: (order) => checkOrder(flw, order),
@@ -96,9 +109,6 @@ function readSettings({ secretKey, publicKey, secretHash }: Record<string, strin
 }
 
 const MOST_MINUTES = 1_440
-
-/** Counted from `startedAt` and not from now, so that a repeat of the call sends the same body. */
-const secondsOf = ({ startedAt, expiresAt }: Order) => Math.floor((expiresAt.getTime() - startedAt.getTime()) / 1000)
 const minutesOf = (order: Order) => Math.max(1, Math.min(MOST_MINUTES, Math.floor(secondsOf(order) / 60)))
 
 function hostedPayment(order: Order): object {
@@ -133,34 +143,6 @@ function tokenCharge({ reference, amount, country, customer, merchantName, retur
   }
 }
 
-function bankTransfer(order: Order): object {
-  const { reference, amount, customer, merchantName } = order
-  return {
-    tx_ref: reference,
-    amount: majorOf(amount),
-    currency: amount.currency,
-    email: customer.email,
-    ...(customer.name !== null && { fullname: customer.name }),
-    ...(customer.phoneNumber !== null && { phone_number: customer.phoneNumber }),
-    narration: merchantName,
-    expires: Math.max(60, secondsOf(order)),
-    is_permanent: false,
-  }
-}
-
-/** Their good answer to a start, or why there is none. */
-function started(answer: ProviderAnswer): (Envelope & { status: number }) | Declined | Unknown {
-  if (answer.kind === 'unknown') return answer
-  const { status, text } = answer
-  const envelope = readEnvelope(text)
-  if (!envelope) return unreadable(status)
-  if (envelope.isSuccess) return status === 200 || status === 201 ? { ...envelope, status } : unreadable(status)
-  if (isDuplicate(envelope.message)) return unknown('it knows this reference already')
-  return [400, 401, 403, 404, 422].includes(status) ? refused(status, envelope.message) : unreadable(status)
-}
-
-type StartAnswer = ReturnType<typeof started>
-
 function cardStart(said: StartAnswer, { startedAt, expiresAt }: Order, publicKey: string): Start {
   if ('kind' in said) return said
   const link = readLink(said.data)?.link
@@ -189,22 +171,5 @@ function charged(said: StartAnswer, order: Order): SavedCardCharge {
     return link ? { kind: 'step', link, providerReference } : { kind: 'processing' }
   }
   // The card is saved already, and the token in this answer is not always the one that lasts.
-  return outcomeOf([{ ...transaction, card: null }], { channel: 'card' })
-}
-
-function accountStart(said: StartAnswer, { reference, amount, expiresAt }: Order): Start {
-  if ('kind' in said) return said
-  const account = readAccount(said.meta, amount.currency)
-  if (!account) return unreadable(said.status)
-  // More is the fee, when the merchant has told them that customers bear it; less would leave the order unpaid.
-  if (account.amount < amount.amount) return unknown('it answered with another amount')
-  return {
-    kind: 'account',
-    accountName: null,
-    accountNumber: account.number,
-    bankName: account.bank,
-    amountToTransfer: account.amount,
-    expiresAt: account.expiresAt ?? expiresAt,
-    providerReference: account.transferReference ?? `account-${reference}`,
-  }
+  return outcomeOf([{ ...transaction, card: null }], order)
 }

@@ -1,4 +1,4 @@
-import type { Channel } from '../../kernel/channel.ts'
+import { CHANNEL_FACTS, type Channel } from '../../kernel/channel.ts'
 import { type Money, money } from '../../kernel/money.ts'
 import { failureOf } from '../failure.ts'
 import {
@@ -59,7 +59,7 @@ export function outcomeOf(
   if (open.length > 0) return waiting(open)
   const last = inOrder.at(-1)
   if (!last) return { kind: 'pending', receipts: [] }
-  return failedTry(last.id, last.reason, stateOf(last) === 'cancelled')
+  return failedTry(last)
 }
 
 /** `noauth` needs no action of the customer, so Flutterwave is processing it. */
@@ -68,9 +68,9 @@ function waiting(open: Transaction[]): Outcome {
   return nobodyIsAsked ? { kind: 'processing' } : { kind: 'pending', receipts: [] }
 }
 
-/** A card payment is always whole. A transfer may be less than the order. */
+/** A transfer may be less than the order. */
 function isShort(paid: Transaction[], { channel, amount }: { channel: Channel; amount?: Money | undefined }): boolean {
-  if (channel === 'card') return false
+  if (CHANNEL_FACTS[channel].money === 'whole') return false
   const total = paid.reduce((sum, one) => sum + received(one), 0)
   const wanted = amount?.amount ?? Math.max(...paid.map((one) => one.amount))
   return total < wanted
@@ -161,17 +161,36 @@ export function findOurs(
   return refunds.some(isUnclaimed) ? 'maybe' : undefined
 }
 
+const WALLET = '(subscriber|wallet|payer|account ?holder|msisdn|phone number|mobile number|mobile money account)'
+
 /**
- * They have no codes, only sentences of banks and processors. These are the ones that tell something; the first that
- * fits counts.
+ * They have no codes, only sentences of banks, networks and processors. These are the ones that tell something; the
+ * first that fits counts. Some write a code of the network in place of a sentence: `PAYER_LIMIT_REACHED`.
  */
 const REASONS: [RegExp, FailureCode][] = [
   [/insufficient|not enough (funds|balance)|low balance/i, 'insufficient_funds'],
   [/expired card|card (has |is )?expired|expir(y|ation) date/i, 'card_expired'],
   [/(incorrect|invalid|wrong) pin|pin (is )?(incorrect|invalid|wrong)|pin tries/i, 'incorrect_pin'],
+  // The words of M-PESA for a wrong PIN.
+  [/initiator information is invalid/i, 'incorrect_pin'],
   [/(incorrect|invalid|wrong|expired) otp|otp (is |has )?(incorrect|invalid|wrong|expired)/i, 'incorrect_otp'],
   [/fraud|blacklist|stolen|lost card/i, 'suspected_fraud'],
   [/limit/i, 'limit_exceeded'],
+  // What customers did not do in time. A timeout of a machine is none of theirs.
+  [/no response from (the )?(user|customer|subscriber|payer)|ds timeout/i, 'prompt_expired'],
+  [/(user|customer|subscriber|payer) (did not|didn.t|cannot be reached|was not reached)/i, 'prompt_expired'],
+  [/(prompt|request|approval) (has |was )?(expired|timed? ?out)/i, 'prompt_expired'],
+  [/(user|customer|subscriber|payer) (has )?(rejected|declined|refused)/i, 'customer_cancelled'],
+  [/(rejected|declined|refused) by (the )?(user|customer|subscriber|payer)/i, 'customer_cancelled'],
+  [/not approved|approval rejected/i, 'customer_cancelled'],
+  [
+    new RegExp(
+      `${WALLET} (does |is |was |has |could )?(not? (be )?|in|un)(found|exist|registered|active|valid|known)`,
+      'i',
+    ),
+    'subscriber_unknown',
+  ],
+  [new RegExp(`(invalid|unknown|unregistered|inactive) ${WALLET}`, 'i'), 'subscriber_unknown'],
   [/authenticat|3-?d ?s|avs|address verification|vbv|secure ?code/i, 'authentication_failed'],
   [/not permitted|not allowed|not supported|unsupported|restricted/i, 'card_not_supported'],
   [/inoperative|unavailable|time(d)? ?out|system (error|malfunction)/i, 'provider_unavailable'],
@@ -180,17 +199,25 @@ const REASONS: [RegExp, FailureCode][] = [
 ]
 
 /** A try that took no money. */
-export function failedTry(tryId: string, reason: string | null, isCancelled: boolean): Declined {
-  const code = (isCancelled && 'customer_cancelled') || codeOf(reason) || 'other'
-  return { kind: 'declined', failure: redactedFailure(code, reason ?? (isCancelled ? 'cancelled' : 'failed')), tryId }
+function failedTry(one: Transaction): Declined {
+  const { id, reason, type } = one
+  const isCancelled = stateOf(one) === 'cancelled'
+  const isCard = type === null || CARDS.has(type)
+  const code = (isCancelled && 'customer_cancelled') || codeOf(reason, isCard) || 'other'
+  const failure = redactedFailure(code, reason ?? (isCancelled ? 'cancelled' : 'failed'))
+  return { kind: 'declined', failure, tryId: id }
 }
 
-/** A refusal of the request itself: they have done nothing. */
-export function refused(status: number, message: string | null): Declined {
+/** The ways to pay that are a card, as they name them. A card link can be paid in other ways. */
+const CARDS = new Set(['card', 'applepay', 'googlepay'])
+
+/** A refusal of the request itself: they have done nothing. `charged`: what was to be charged. */
+export function refused(status: number, message: string | null, charged: 'card' | 'other'): Declined {
   // With a refused key the card was not checked, so a message about a token does not mean the saved card.
   const isOfKey = status === 401 || status === 403
   const isForgotten = !isOfKey && isForgottenToken(message)
-  const code = isForgotten ? 'invalid_token' : (status === 400 && codeOf(message)) || 'provider_error'
+  const said = status === 400 ? codeOf(message, charged === 'card') : undefined
+  const code = isForgotten ? 'invalid_token' : (said ?? 'provider_error')
   const failure = redactedFailure(code, message ?? `HTTP ${status}`)
   return { kind: 'declined', failure, tryId: null, ...(isOfKey && { keysRefused: true }) }
 }
@@ -220,14 +247,19 @@ function isForgottenToken(message: string | null): boolean {
   )
 }
 
-const codeOf = (reason: string | null) => REASONS.find(([pattern]) => pattern.test(reason ?? ''))?.[1]
+/** What is told of cards alone tells nothing of a phone or an account. */
+function codeOf(reason: string | null, isCard: boolean): FailureCode | undefined {
+  const text = (reason ?? '').replaceAll('_', ' ')
+  return REASONS.find(([pattern, code]) => pattern.test(text) && (isCard || !code.startsWith('card_')))?.[1]
+}
 
 /**
- * The message is the only code there is. It is kept, redacted: e-mail addresses, numbers, keys and tokens become `…`.
+ * The message is the only code there is. It is kept, redacted: e-mail addresses, numbers, keys and tokens become `…`. A
+ * long code of a network in capitals stays.
  */
 function redactedFailure(code: FailureCode, reason: string): Failure {
   const providerCode = reason
-    .replaceAll(/\S*@\S*|flw-\S*|(?=\S{10})\S*\d\S*|\S{20,}|[\d*]{4,}/gi, '…')
+    .replaceAll(/\S*@\S*|[Ff][Ll][Ww]-\S*|(?=\S{10})\S*\d\S*|(?![A-Z_]+(?:\s|$))\S{20,}|[\d*]{4,}/g, '…')
     .slice(0, 120)
     .toWellFormed()
   return failureOf(code, providerCode)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { startFakeFlutterwave } from '../../../test/fakes/flutterwave/fake.ts'
 import { byTransfer } from '../../../test/fakes/rig.ts'
@@ -241,6 +242,49 @@ test('the hash is a password that does not cover body or time, so a check decide
   await connection.start(ORDER)
   assert.deepEqual(await connection.check(HANDLE), { kind: 'pending', receipts: [] })
 })
+
+test('a signature over the body is as good as the hash, and a wrong one is forged whatever the hash is', async (t) => {
+  const { connection, settings } = await setUp(t)
+  const body = Buffer.from(JSON.stringify(PAID))
+  const secret = settings.secretHash ?? ''
+  const read = (headers: Record<string, string>) =>
+    connection.readNotice({ headers, body, receivedAt: new Date() }).kind
+  const sign = (text: Buffer | string, key = secret) => createHmac('sha256', key).update(text).digest('base64')
+  assert.equal(read({ 'flutterwave-signature': sign(body) }), 'notice')
+  assert.equal(read({ 'flutterwave-signature': secret }), 'notice', 'as one of their pages has it')
+  for (const signature of [sign(`${body} `), sign(body, 'another-word'), sign(body).toLowerCase(), 'é']) {
+    assert.equal(read({ 'flutterwave-signature': signature, 'verif-hash': secret }), 'forged', signature)
+  }
+})
+
+// Their samples, by `event.type`. In the flat ones the customer bore the fee.
+const CHANNEL_NOTICES: [type: string, amount: number, currency: string, more: object][] = [
+  ['MOBILEMONEYGH_TRANSACTION', 5_000, 'GHS', { id: 560_930, amount: 50, charged_amount: 50.72 }],
+  ['MPESA_TRANSACTION', 200_000, 'KES', { id: 130_438, amount: 2000, charged_amount: 2028 }],
+  ['USSD_TRANSACTION', 150_000, 'NGN', { id: 4_517_159, amount: 1500, charged_amount: 1500, payment_type: 'ussd' }],
+  ['ACCOUNT_TRANSACTION', 20_000, 'NGN', { id: 125_837, amount: 200, charged_amount: 200, payment_type: 'account' }],
+  ['BANK_TRANSFER_TRANSACTION', 150_000, 'GHS', { id: 125_838, amount: 1500, charged_amount: 1500 }],
+  ['MOBILEMONEYSN_TRANSACTION', 10, 'XAF', { id: 4_193_429, amount: 10, charged_amount: 10 }],
+]
+for (const [type, amount, currency, more] of CHANNEL_NOTICES) {
+  test(`a notice of ${type} is read, with an envelope and flat, for both ends`, async (t) => {
+    const { read } = await setUp(t)
+    const at = new Date('2026-03-04T05:06:07Z')
+    const charge = { ...more, currency, status: 'successful' }
+    const { id } = more as { id: number }
+    const receipts = [
+      { transactionId: String(id), idIsProviders: true, amount: money(amount, currency as Currency), at },
+    ]
+    const paid = { kind: 'notice', reference: 'pay-7f3c', says: 'paid', receipts }
+    const failed = { kind: 'notice', reference: 'pay-7f3c', says: 'failed', receipts: [] }
+    const withEnvelope = (data: object) => ({ event: 'charge.completed', data, 'event.type': type })
+    assert.deepEqual(read(withEnvelope({ ...charge, tx_ref: 'pay-7f3c' })), paid)
+    assert.deepEqual(read(withEnvelope({ ...charge, tx_ref: 'pay-7f3c', status: 'failed' })), failed)
+    const flat = { ...charge, txRef: 'pay-7f3c', entity: { id: 'NO-ENTITY' }, 'event.type': type }
+    assert.deepEqual(read(flat), paid)
+    assert.deepEqual(read({ ...flat, status: 'failed' }), failed)
+  })
+}
 
 // As accounts with the older webhook setting get them.
 const FLAT = {

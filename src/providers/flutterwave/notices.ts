@@ -1,21 +1,28 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import type { NoticeReading, RawNotice } from '../provider.ts'
 import { receiptOf, stateOf } from './mapping.ts'
 import type { NoticeBody } from './wire.ts'
 
 /**
- * Verifies a notice. Returns the reason for rejecting it, or undefined when the secret hash is right.
+ * Verifies a notice. Returns the reason for rejecting it, or undefined when it comes from who knows the secret hash.
  *
  * `verif-hash` is the secret itself. It covers neither the body nor the time, so the content is not trusted: it
- * triggers a check of the order.
+ * triggers a check of the order. `flutterwave-signature` is base64 of HMAC-SHA256 over the body with the same secret;
+ * one of their pages compares it with the secret itself.
  */
-export function findForgery(secretHash: string, { headers }: RawNotice): string | undefined {
-  const said = headers['verif-hash']
-  if (!said) return 'no verif-hash'
-  // Constant-time comparison. Digests have equal lengths, so the length of the secret does not leak.
-  return timingSafeEqual(digest(said), digest(secretHash)) ? undefined : 'a wrong verif-hash'
+export function findForgery(secretHash: string, { headers, body }: RawNotice): string | undefined {
+  const { 'flutterwave-signature': signature, 'verif-hash': hash } = headers
+  if (signature) {
+    const right = createHmac('sha256', secretHash).update(body).digest('base64')
+    const isRight = isSame(signature, right) || isSame(signature, secretHash)
+    return isRight ? undefined : 'a wrong flutterwave-signature'
+  }
+  if (!hash) return 'neither verif-hash nor flutterwave-signature'
+  return isSame(hash, secretHash) ? undefined : 'a wrong verif-hash'
 }
 
+/** Constant-time comparison. Digests have equal lengths, so the length of the secret does not leak. */
+const isSame = (one: string, other: string) => timingSafeEqual(digest(one), digest(other))
 const digest = (text: string) => createHash('sha256').update(text).digest()
 
 export function readingOf({ about: subject, reference, transactionId, data }: NoticeBody): NoticeReading {

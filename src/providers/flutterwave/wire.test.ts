@@ -70,7 +70,24 @@ test('fees are those of their own samples: 1.4 % with VAT on it, a cap, and the 
   assert.equal(feeOf(fee, 999_999), 15_050)
   assert.equal(feeOf(fee, 1_000_000), 15_050 + 5_000)
   assert.equal(feeOf(fee, 100_000_000), 215_000 + 5_000)
-  assert.deepEqual(Object.keys(capabilities.offers['virtual-bank-account'] ?? {}), ['NGN'])
+  for (const channel of ['ussd', 'bank'] as const) assert.equal(capabilities.offers[channel]?.NGN?.fee, fee)
+  assert.deepEqual(Object.keys(capabilities.offers['virtual-bank-account'] ?? {}), ['NGN', 'GHS'])
+})
+
+test('fees of mobile money are not below those of their samples', () => {
+  for (const [currency, charge, fee] of [
+    ['GHS', 300_000, 7_500],
+    ['KES', 1_000, 29],
+    ['UGX', 100_000, 3_000],
+    ['XAF', 1_000, 25],
+  ] as const) {
+    const schedule = capabilities.offers['mobile-money']?.[currency]?.fee ?? assert.fail(`${currency} has a fee`)
+    assert.equal(feeOf(schedule, charge), fee, currency)
+  }
+})
+
+test('the least amount is one whole unit of the currency', () => {
+  assert.deepEqual([capabilities.limits.KES?.min, capabilities.limits.XOF?.min], [100, 1])
 })
 
 test('an object without one of its required fields is not read, and an optional field may be missing', () => {

@@ -50,6 +50,8 @@ const decodeCard = decoderOf({
 const decodeTransaction = decoderOf({
   id: Id,
   tx_ref: Word,
+  flw_ref: OptionalWord,
+  payment_type: OptionalWord,
   status: Status,
   currency: Required(currencyOf),
   amount: Digits,
@@ -72,6 +74,15 @@ const decodeAccount = decoderOf({
   transfer_amount: Digits,
   transfer_reference: OptionalWord,
   account_expiration: Lenient(moment),
+})
+
+const Address = Lenient((value) => webAddress(value))
+const decodeAuthorization = decoderOf({
+  mode: OptionalWord,
+  redirect: Address,
+  redirect_url: Address,
+  /** What to dial. */
+  note: Line,
 })
 
 const decodeRefund = decoderOf({
@@ -134,13 +145,13 @@ export function readTransaction(value: unknown, otherwise?: Date) {
   const transaction = decodeTransaction(value)
   const at = transaction?.created_at ?? otherwise
   if (!transaction || !at) return undefined
-  const { id, tx_ref: reference, status, currency, card, meta: redirect } = transaction
+  const { id, tx_ref: reference, flw_ref: flwRef, payment_type: type, status, currency, card } = transaction
   const amount = minorOf(transaction.amount, currency)
   // The customer's total may have more decimals than money has. What counts is the smaller of the two.
   const charged = nearestMinorOf(transaction.charged_amount ?? transaction.amount, currency)
   if (amount === undefined || charged === undefined) return undefined
-  const { auth_model: authModel, processor_response: reason } = transaction
-  return { id, reference, status, currency, amount, charged, authModel, reason, at, card, redirect }
+  const { auth_model: authModel, processor_response: reason, meta: redirect } = transaction
+  return { id, reference, flwRef, type, status, currency, amount, charged, authModel, reason, at, card, redirect }
 }
 
 /**
@@ -172,6 +183,14 @@ export function readAccount(meta: unknown, currency: Currency) {
   if (!account || amount === undefined) return undefined
   const { transfer_account: number, transfer_bank: bank, transfer_reference: transferReference } = account
   return { number, bank, transferReference, amount, expiresAt: account.account_expiration }
+}
+
+/** What the customer has to do for a charge: `authorization` is beside `data`, in it, or not there. */
+export function readAuthorization({ data, meta }: Pick<Envelope, 'data' | 'meta'>) {
+  const inner = fields(data)
+  const said = decodeAuthorization(fields(fields(meta)?.authorization ?? fields(inner?.meta)?.authorization))
+  const link = said?.redirect ?? said?.redirect_url ?? webAddress(inner?.auth_url)
+  return { mode: said?.mode ?? null, link, note: said?.note ?? null }
 }
 
 export function readRefund(value: unknown, currency: Currency) {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { conformanceSuite } from '../../../test/fakes/conformance.ts'
+import type { Features } from '../../../test/fakes/conformance-rig.ts'
 import { CARD, noticeBody, PUBLIC_KEY, SECRET_KEY, setUp, sign } from '../../../test/fakes/gateway/small-gateway.ts'
 import { byTransfer } from '../../../test/fakes/rig.ts'
 import { type Currency, money } from '../../kernel/money.ts'
@@ -30,15 +31,39 @@ const handle = (channel: 'card' | 'virtual-bank-account' = 'card') => ({
   startedAt: new Date(),
 })
 
+const NAIRA = { amount: 1_025_381, currency: 'NGN', country: 'NG' }
+const ENDS = { refused: 'customer_cancelled', expired: 'prompt_expired' } as const
+const BY_PHONE = {
+  channel: 'mobile-money',
+  price: { amount: 1_025_381, currency: 'GHS', country: 'GH' },
+  input: { network: 'mtn', phoneNumber: '+233551234000' },
+} as const
+
 const features = {
   notices: ['paid', 'failed', 'processing', 'refund', 'dispute'],
   asksForSteps: true,
   hidesAccountNames: true,
-  listsReturns: true,
+  listsReversals: true,
   listsDisputes: true,
   listsTransactions: true,
   reportsRefusedKeys: true,
-} as const
+  channels: [
+    { ...BY_PHONE, starts: 'prompt', ...ENDS },
+    {
+      ...{ ...BY_PHONE, input: { network: 'telecel', phoneNumber: '+233201234059' }, starts: 'code wanted' },
+      code: { right: '123456', leadsTo: 'paid' },
+    },
+    {
+      channel: 'mobile-money',
+      price: { amount: 1_025_381, currency: 'KES', country: 'KE' },
+      input: { network: 'mpesa-paybill' },
+      starts: 'pay to',
+    },
+    { channel: 'ussd', price: NAIRA, input: { bank: '058' }, starts: 'dial', ...ENDS },
+    { channel: 'bank', price: NAIRA, input: { bank: '058' }, starts: 'link', refused: 'customer_cancelled' },
+    { channel: 'qr', price: NAIRA, input: {}, starts: 'qr', ...ENDS },
+  ],
+} as const satisfies Features
 conformanceSuite({ provider: gateway, features }, setUp)
 
 test('gateway is asked in its own words', async (t) => {

@@ -16,8 +16,10 @@ import {
   unreadable,
 } from '../provider.ts'
 import { isMissing, openSession, read, type Session, type SessionAnswer } from './api.ts'
-import { capabilities, LIFETIME_SECONDS, settings } from './capabilities.ts'
+import { capabilities, LIFETIME_SECONDS, settings, USSD_BANKS } from './capabilities.ts'
 import {
+  declined,
+  isChargedAtOnce,
   outcomeOf,
   REFUNDS_NOT_ENABLED,
   refundOutcomeOf,
@@ -82,36 +84,55 @@ function connect(options: ClientOptions): ProviderClient {
     return { kind: 'link', link, providerReference: transactionReference, publicKey: apiKey, expiresAt }
   }
 
-  async function openAccount(order: Order): Promise<Start> {
+  /** The account for a transfer. With the bank of the customer, also what it wants dialled. */
+  async function takeAccount(order: Order, bankCode?: string) {
     const started = await begin(order, 'ACCOUNT_TRANSFER')
     if ('kind' in started) return started
     const { transactionReference } = started
-    const body = JSON.stringify({ transactionReference })
+    const body = JSON.stringify({ transactionReference, ...(bankCode && { bankCode }) })
     const said = read(await session.post('/api/v1/merchant/bank-transfer/init-payment', body), readAccount)
     // The customer has not seen an account number, so no money can arrive.
     if (said.kind === 'refused') return refusalOf(said.code, 'start')
     if (said.kind === 'unknown') return wasSent(said)
-    const { accountName, accountNumber, bankName, accountDurationSeconds, ...named } = said.body
+    const { accountDurationSeconds, ...account } = said.body
     // Names and amounts may be left out; if they are there, they are those of the order.
-    if ((named.transactionReference ?? transactionReference) !== transactionReference) {
+    if ((account.transactionReference ?? transactionReference) !== transactionReference) {
       return unknown('it answered about another order')
     }
-    if ((named.paymentReference ?? order.reference) !== order.reference) {
+    if ((account.paymentReference ?? order.reference) !== order.reference) {
       return unknown('it answered about another order')
     }
-    const amount = named.amount ?? order.amount.amount
-    const totalPayable = named.totalPayable ?? amount
+    const amount = account.amount ?? order.amount.amount
+    const totalPayable = account.totalPayable ?? amount
     if (amount !== order.amount.amount || totalPayable < amount) return unknown('it answered with another amount')
+    const expiresAt = fromNow(accountDurationSeconds ?? LIFETIME_SECONDS)
+    return { account, totalPayable, started: { providerReference: transactionReference, expiresAt } }
+  }
+
+  async function openAccount(order: Order): Promise<Start> {
+    const taken = await takeAccount(order)
+    if ('kind' in taken) return taken
+    const { accountName, accountNumber, bankName } = taken.account
+    // With their fee, if the contract has the customer bear it: less than this is not enough for them.
     return {
       kind: 'account',
       accountName,
       accountNumber,
       bankName,
-      // With their fee, if the contract has the customer bear it: less than this is not enough for them.
-      amountToTransfer: totalPayable,
-      expiresAt: fromNow(accountDurationSeconds ?? LIFETIME_SECONDS),
-      providerReference: transactionReference,
+      amountToTransfer: taken.totalPayable,
+      ...taken.started,
     }
+  }
+
+  /** A transfer into an account for this order, which the customer's bank makes when the customer dials. */
+  async function dial(order: Order): Promise<Start> {
+    const bank = USSD_BANKS.find(({ code }) => code === order.input.bank)
+    if (!bank) return declined('bank_not_supported')
+    const taken = await takeAccount(order, bank.code)
+    if ('kind' in taken) return taken
+    // Not every bank has something to dial. The customer has not seen the account number, so no money can arrive.
+    const code = taken.account.ussdPayment ?? taken.account.ussdCode
+    return code ? { kind: 'dial', code, bankName: bank.name, ...taken.started } : declined('bank_has_no_ussd')
   }
 
   return {
@@ -129,8 +150,9 @@ function connect(options: ClientOptions): ProviderClient {
           return startCard(order)
         case 'virtual-bank-account':
           return openAccount(order)
-        case 'mobile-money':
         case 'ussd':
+          return dial(order)
+        case 'mobile-money':
         case 'bank':
         case 'qr':
           return notOffered(order.channel)
@@ -206,7 +228,8 @@ async function check(
   if (said.body.paymentReference !== reference) return unknown('it answered about another order')
   // Of an order that was never answered for we have no name of theirs. If it is the charge of a saved card, it may be
   // under way; if it is a page or an account number, the customer has not seen it.
-  const isWithCustomer = channel !== 'card' || providerReference !== reference || said.body.startedAs === AS_A_PAGE
+  const isWithCustomer =
+    !isChargedAtOnce(channel) || providerReference !== reference || said.body.startedAs === AS_A_PAGE
   const outcome = outcomeOf(said.body, { channel, otherwiseAt: startedAt, isWithCustomer })
   if ((outcome.kind !== 'paid' && outcome.kind !== 'pending') || said.body.status === 'REVERSED') return outcome
   return { ...outcome, receipts: await withRefunds(session, outcome.receipts, startedAt) }

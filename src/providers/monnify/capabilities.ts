@@ -8,6 +8,29 @@ export const LIFETIME_SECONDS = 2_400
 // Their headline price. What a merchant really pays is in its contract.
 const FEE: FeeSchedule = { basisPoints: 150, cap: 200_000 }
 
+/**
+ * The banks of `GET /api/v1/sdk/transactions/banks` that have a `ussdTemplate`, as their users have written the list
+ * down. A bank that has none by now is declined.
+ */
+export const USSD_BANKS = [
+  { code: '044', name: 'Access Bank' },
+  { code: '050', name: 'Ecobank' },
+  { code: '214', name: 'FCMB' },
+  { code: '070', name: 'Fidelity Bank' },
+  { code: '011', name: 'First Bank' },
+  { code: '058', name: 'Guaranty Trust Bank' },
+  { code: '301', name: 'Jaiz Bank' },
+  { code: '082', name: 'Keystone Bank' },
+  { code: '076', name: 'Polaris Bank' },
+  { code: '221', name: 'Stanbic IBTC Bank' },
+  { code: '232', name: 'Sterling Bank' },
+  { code: '032', name: 'Union Bank' },
+  { code: '033', name: 'United Bank for Africa' },
+  { code: '215', name: 'Unity Bank' },
+  { code: '035', name: 'Wema Bank' },
+  { code: '057', name: 'Zenith Bank' },
+]
+
 export const capabilities: Capabilities = {
   name: 'monnify',
   title: 'Monnify',
@@ -23,9 +46,10 @@ export const capabilities: Capabilities = {
   offers: {
     card: offersAt({ NGN: FEE }),
     'virtual-bank-account': offersAt({ NGN: FEE }, { lifetimeSeconds: LIFETIME_SECONDS }),
+    ussd: offersAt({ NGN: FEE }, { lifetimeSeconds: LIFETIME_SECONDS, banks: USSD_BANKS }),
   },
   // They know the account that a card is of, and not the one that a transfer came from.
-  refundNeedsAccount: ['virtual-bank-account'],
+  refundNeedsAccount: ['virtual-bank-account', 'ussd'],
 }
 
 const both = <T>(value: T) => ({ sandbox: value, live: value })

@@ -103,15 +103,53 @@ function paid({ card }: MonnifyTransaction, receipts: Receipt[]): Outcome {
   return { kind: 'paid', receipts, ...(card && { savedCard: card }) }
 }
 
-const CARD_ENDS: Record<string, FailureCode> = { FAILED: 'card_declined' }
-const ACCOUNT_ENDS: Record<string, FailureCode> = { FAILED: 'provider_error', CANCELLED: 'customer_cancelled' }
-
-/** They number no tries and give no reasons. */
-function ended(status: string, channel: Channel): Declined {
-  const code =
-    channel === 'card' ? (CARD_ENDS[status] ?? 'customer_cancelled') : (ACCOUNT_ENDS[status] ?? 'transfer_expired')
-  return { kind: 'declined', failure: failureOf(code, status), tryId: null }
+interface ChannelTerms {
+  /** Without a page or an account number: a saved card. */
+  isChargedAtOnce: boolean
+  /** What an order ends with that brought nothing. They give no reasons. */
+  ends: Record<'FAILED' | 'CANCELLED' | 'EXPIRED' | 'ABANDONED', FailureCode>
 }
+
+const ACCOUNT_ENDS: ChannelTerms['ends'] = {
+  FAILED: 'provider_error',
+  CANCELLED: 'customer_cancelled',
+  EXPIRED: 'transfer_expired',
+  ABANDONED: 'transfer_expired',
+}
+const OTHERS: ChannelTerms = { isChargedAtOnce: false, ends: ACCOUNT_ENDS }
+
+const CHANNELS: Record<Channel, ChannelTerms> = {
+  card: {
+    isChargedAtOnce: true,
+    ends: {
+      FAILED: 'card_declined',
+      CANCELLED: 'customer_cancelled',
+      EXPIRED: 'customer_cancelled',
+      ABANDONED: 'customer_cancelled',
+    },
+  },
+  'virtual-bank-account': OTHERS,
+  ussd: { ...OTHERS, ends: { ...ACCOUNT_ENDS, EXPIRED: 'prompt_expired', ABANDONED: 'prompt_expired' } },
+  'mobile-money': OTHERS,
+  bank: OTHERS,
+  qr: OTHERS,
+}
+
+export const isChargedAtOnce = (channel: Channel): boolean => CHANNELS[channel].isChargedAtOnce
+
+/** They number no tries. */
+const ended = (status: keyof ChannelTerms['ends'], channel: Channel): Declined => ({
+  kind: 'declined',
+  failure: failureOf(CHANNELS[channel].ends[status], status),
+  tryId: null,
+})
+
+/** Nothing was asked for, or the customer has got nothing to pay with. */
+export const declined = (providerCode: string): Declined => ({
+  kind: 'declined',
+  failure: failureOf('provider_error', providerCode),
+  tryId: null,
+})
 
 /** A refusal of the request itself. Nearly all of theirs have the code 99. */
 export function refusalOf(code: string, what: 'start' | 'saved card', keysRefused = false): Declined {

@@ -31,6 +31,8 @@ const OptionalWord = Lenient(word)
 const Line = Lenient(line)
 const Naira = Required(readNaira)
 const Time = Lenient(readTime)
+/** What a bank wants dialled, with the amount: *901*100.00*6795542937# */
+const Dialled = Lenient((value) => (/^\*[\d*.]{3,60}#$/.test(word(value) ?? '') ? word(value) : null))
 /** `transactionReference` is theirs, with `|` in it; `paymentReference` is ours. */
 const NAMES = { transactionReference: Word, paymentReference: Word }
 
@@ -56,6 +58,8 @@ export const readAccount = decoderOf({
   accountDurationSeconds: Lenient(seconds),
   amount: Nullable(readNaira),
   totalPayable: Nullable(readNaira),
+  ussdPayment: Dialled,
+  ussdCode: Dialled, // the same in their API reference
 })
 
 /** Each with its code and its name. Templates to dial stand beside them. */

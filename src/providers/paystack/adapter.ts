@@ -1,34 +1,20 @@
-import type { Channel } from '../../kernel/channel.ts'
-import { failureOf } from '../failure.ts'
 import {
   type ClientOptions,
-  type Declined,
-  notOffered,
   type Order,
   type Provider,
-  type ProviderAnswer,
   type ProviderClient,
   type Start,
   type Unknown,
   unknown,
 } from '../provider.ts'
 import { capabilities, readSettings, settings } from './capabilities.ts'
-import {
-  accountExpiry,
-  declineOf,
-  isOfMode,
-  isReversed,
-  mismatch,
-  outcomeOf,
-  refusalOf,
-  withoutFees,
-} from './mapping.ts'
+import { charges, read, unreadable } from './charges.ts'
+import { declined, failedCharge, isOfMode, isReversed, mismatch, outcomeOf, withoutFees } from './mapping.ts'
 import { findForgery, readingOf, readNoticeBody } from './notices.ts'
 import { listBanks, refunds } from './refunds.ts'
 import { listsOf, type Reversals, reversalsOf, reversedBy } from './reversals.ts'
 import {
   type PaystackTransaction,
-  readAccount,
   readData,
   readError,
   readFailedCharge,
@@ -37,6 +23,12 @@ import {
   readTransaction,
   toHundredths,
 } from './wire.ts'
+
+/** The bank's page, and in South Africa Ozow. */
+const BANK_PAGES = new Map<string, 'bank' | 'eft'>([
+  ['NGN', 'bank'],
+  ['ZAR', 'eft'],
+])
 
 const HOST = 'https://api.paystack.co'
 
@@ -50,13 +42,15 @@ export const paystack: Provider = {
 }
 
 function connect({ mode, settings, baseURL, http }: ClientOptions): ProviderClient {
-  const { secretKey, publicKey } = readSettings(settings)
+  const { secretKey, publicKey, hasConfirmedFrancs } = readSettings(settings)
   const authorization = `Bearer ${secretKey}`
   const get = (path: string) => http.request({ method: 'GET', url: baseURL + path, headers: { authorization } })
   const post = (path: string, body: object) => {
     const headers = { authorization, 'content-type': 'application/json' }
     return http.request({ method: 'POST', url: baseURL + path, headers, body: JSON.stringify(body) })
   }
+
+  const charging = charges({ mode, publicKey, hasConfirmedFrancs, post })
 
   type Found = PaystackTransaction | { kind: 'missing' } | Unknown
 
@@ -81,7 +75,8 @@ function connect({ mode, settings, baseURL, http }: ClientOptions): ProviderClie
     return isOfMode(transaction, mode) ? transaction : unknown('it answered in another mode')
   }
 
-  async function startCard(order: Order): Promise<Start> {
+  /** Their page, which asks for all that is needed. */
+  async function openPage(order: Order, channel: 'card' | 'bank' | 'eft'): Promise<Start> {
     const { reference, amount, customer, returnURL } = order
     const answer = await post('/transaction/initialize', {
       email: customer.email,
@@ -89,7 +84,7 @@ function connect({ mode, settings, baseURL, http }: ClientOptions): ProviderClie
       currency: amount.currency,
       reference,
       callback_url: returnURL,
-      channels: ['card'],
+      channels: [channel],
       metadata: { cancel_action: returnURL },
     })
     const accepted = read(answer, 'start')
@@ -101,41 +96,9 @@ function connect({ mode, settings, baseURL, http }: ClientOptions): ProviderClie
     return { kind: 'link', link: start.link, providerReference: reference, publicKey, expiresAt, paidOnce: true }
   }
 
-  async function openAccount(order: Order): Promise<Start> {
-    const { reference, amount, customer } = order
-    // Accounts for one order exist in Nigeria alone.
-    if (amount.currency !== 'NGN') return declined('currency_not_supported')
-    const wanted = accountExpiry(order)
-    const answer = await post('/charge', {
-      email: customer.email,
-      amount: toHundredths(amount),
-      // Without it, an integration in Kenya would ask for as many shillings.
-      currency: amount.currency,
-      reference,
-      bank_transfer: { account_expires_at: wanted.toISOString() },
-    })
-    const accepted = read(answer, 'start')
-    if ('kind' in accepted) return accepted
-    const failed = readFailedCharge(accepted.data)
-    if (failed?.reference === reference) return failedCharge(failed, 'virtual-bank-account')
-    const account = readAccount(accepted.data)
-    if (account?.status !== 'pending_bank_transfer') return unreadable(answer)
-    if (account.reference !== reference) return unknown('it answered about another order')
-    // A transfer that needs a narration is one in Kenyan shillings. The customer has not seen the account number, so
-    // no money can arrive.
-    if (account.narration !== null) return declined('currency_not_supported')
-    if (account.hundredths !== null && account.hundredths !== toHundredths(amount)) {
-      return unknown('it answered with another amount')
-    }
-    return {
-      kind: 'account',
-      accountName: account.name,
-      accountNumber: account.number,
-      bankName: account.bank,
-      amountToTransfer: amount.amount,
-      expiresAt: account.expiresAt ?? wanted,
-      providerReference: reference,
-    }
+  async function openBankPage(order: Order): Promise<Start> {
+    const channel = BANK_PAGES.get(order.amount.currency)
+    return channel ? openPage(order, channel) : declined('currency_not_supported')
   }
 
   return {
@@ -153,16 +116,21 @@ function connect({ mode, settings, baseURL, http }: ClientOptions): ProviderClie
     async start(order) {
       switch (order.channel) {
         case 'card':
-          return startCard(order)
+          return openPage(order, 'card')
         case 'virtual-bank-account':
-          return openAccount(order)
+          return charging.openAccount(order)
         case 'mobile-money':
+          return charging.payByPhone(order)
         case 'ussd':
+          return charging.dial(order)
         case 'bank':
+          return openBankPage(order)
         case 'qr':
-          return notOffered(order.channel)
+          return charging.scan(order)
       }
     },
+
+    submit: charging.submit,
 
     async chargeSavedCard(order, savedCard) {
       const { reference, amount, customer, returnURL } = order
@@ -183,7 +151,7 @@ function connect({ mode, settings, baseURL, http }: ClientOptions): ProviderClie
       const failed = transaction ? undefined : readFailedCharge(accepted.data)
       if (failed?.reference === reference) return failedCharge(failed, 'card')
       if (!transaction) return unreadable(answer)
-      const forOrder = withoutFees(transaction, order)
+      const forOrder = withoutFees(transaction, amount)
       const wrong = mismatch(forOrder, mode, order)
       return wrong ? unknown(wrong) : outcomeOf(forOrder, 'card')
     },
@@ -236,41 +204,9 @@ function connect({ mode, settings, baseURL, http }: ClientOptions): ProviderClie
   }
 }
 
-/** What they made of a request for money, or why there is nothing. */
-function read(answer: ProviderAnswer, call: 'charge' | 'start'): { data: unknown } | Declined | Unknown {
-  if (answer.kind === 'unknown') return answer
-  const { status, text } = answer
-  if (status === 200 || status === 201) return { data: readData(text) }
-  const error = readError(text)
-  if (!error || ![400, 401, 403, 404, 422].includes(status)) return unreadable(answer)
-  // They never repeat a first answer. An earlier try of ours may live under this reference.
-  if (error.code === 'duplicate_reference' || /duplicate.*reference/i.test(error.message)) {
-    return unknown('it has this reference already')
-  }
-  // Something went wrong behind them, at a bank that may have done its part.
-  if (call === 'charge' && error.type === 'processor_error') return unknown('its processor failed')
-  const keysRefused = (status === 401 || status === 403) && ({ keysRefused: true } as const)
-  return { kind: 'declined', failure: refusalOf(error, status, call), tryId: null, ...keysRefused }
-}
-
 /** 404 by their description; 400 with these words by what many have seen. */
 function isMissing({ status, text }: { status: number; text: string }): boolean {
   const error = status === 400 || status === 404 ? readError(text) : undefined
   if (!error) return false
   return status === 404 || error.code === 'transaction_not_found' || /transaction.*not found/i.test(error.message)
 }
-
-const failedCharge = ({ response }: { response: string | null }, channel: Channel): Declined => ({
-  kind: 'declined',
-  failure: declineOf(response, channel),
-  tryId: null,
-})
-
-const declined = (providerCode: string): Declined => ({
-  kind: 'declined',
-  failure: failureOf('provider_error', providerCode),
-  tryId: null,
-})
-
-const unreadable = (answer: ProviderAnswer): Unknown =>
-  answer.kind === 'unknown' ? answer : unknown(`it answered ${answer.status} with what we cannot read`)

@@ -154,7 +154,7 @@ const decodeAccount = decoderOf({
   account_name: Line,
   account_expires_at: Time,
   amount: Lenient(wholeNumber),
-  transaction_reference: Line,
+  transaction_reference: Lenient((value) => line(digitsOf(value))),
 })
 
 const REFUND = {
@@ -356,7 +356,10 @@ function wholeNumber(value: unknown): number | undefined {
 }
 
 /**
- * Paystack counts every currency in hundredths. XOF has no minor unit, so its amounts are multiplied by 100 when sent.
+ * The one place for amounts in XOF, which has no minor unit. The two readings: paystack.com/docs/api (Introduction,
+ * "Supported currency") counts every currency in hundredths, so that 1 franc is sent as 100; the description of others,
+ * github.com/alexasomba/paystack-openapi (2026-06), says that an amount in XOF is sent as it is. We follow the first.
+ * Mobile money in XOF is off until the merchant has looked at it with a test key: `xofAmounts` in capabilities.ts.
  */
 const factorOf = (currency: Currency) => 10 ** (2 - decimalsOf(currency))
 

@@ -129,7 +129,7 @@ function connect({ mode, settings, baseURL, http }: ClientOptions): ProviderClie
     },
 
     async start(order) {
-      if (order.channel !== 'card') return notOffered(order.channel)
+      if (!capabilities.offers[order.channel]) return notOffered(order.channel)
       const answer = await post('/v1/checkout/sessions', keyOf(order), sessionFor(order))
       if (answer.kind === 'unknown') return answer
       if (answer.status !== 200) {

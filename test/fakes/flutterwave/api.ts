@@ -1,11 +1,14 @@
-import { capabilities } from '../../../src/providers/flutterwave/capabilities.ts'
 import { type HostedOrder, hostedPage } from '../hosted-page.ts'
 import type { Asked, Said } from '../upstream.ts'
+import { accept, DUPLICATE, NOT_FOUND, refuse, succeed } from './answers.ts'
+import { charges, phones } from './charges.ts'
 import { type Books, type FakeOrder, type Given, minorOfDigits, SETTINGS, TOKENS } from './state.ts'
 
 /** A strict Flutterwave: what the documents do not allow is refused, also where the real one may let it pass. */
 export function speaks(books: Books, ownURL: () => string): (asked: Asked) => Said {
   const { odd, orders } = books
+  const charge = charges(books, ownURL)
+  const phone = phones(books)
 
   function startLink(body: string): Said {
     const needed = ['tx_ref', 'amount', 'currency', 'redirect_url', 'customer', 'payment_options']
@@ -47,42 +50,16 @@ export function speaks(books: Books, ownURL: () => string): (asked: Asked) => Sa
     return succeed('Charge initiated', { data: { ...books.record(open, false), meta } })
   }
 
-  function openAccount(body: string): Said {
-    const optional = ['fullname', 'phone_number', 'client_ip', 'narration', 'meta', 'expires', 'is_permanent']
-    const fields = accept(body, ['tx_ref', 'amount', 'currency', 'email'], optional)
-    if (typeof fields === 'string') return refuse(400, fields)
-    if (fields.currency !== 'NGN') return refuse(400, 'currency must be NGN')
-    if (!Number.isInteger(fields.expires)) return refuse(400, 'expires must be seconds')
-    if (orders.has(String(fields.tx_ref))) return refuse(400, DUPLICATE)
-    const { amount } = books.addOrder(fields, fields.email).amount
-    const until = new Date(Date.now() + Number(fields.expires) * 1000)
-    const expiry = {
-      milliseconds: until.getTime(),
-      ISO: until.toISOString(),
-      local: until.toISOString().slice(0, 19).replace('T', ' '),
-    }
-    const authorization = {
-      transfer_reference: `MockFLWRef-${books.nextId()}`,
-      transfer_account: '0067100155',
-      transfer_bank: 'Mock Bank',
-      account_expiration: expiry[odd.expiryAs],
-      transfer_note: 'Mock note',
-      transfer_amount: ((amount + odd.customerBears) / 100).toFixed(2),
-      mode: 'banktransfer',
-    }
-    return succeed('Charge initiated', { meta: { authorization } })
-  }
-
   function refund(id: string, body: string): Said {
-    const fields = accept(body, ['amount'], ['comments', 'callbackurl'])
-    if (typeof fields === 'string') return refuse(400, fields)
     const of = books.tries.find((one) => String(one.id) === id && one.status === 'successful')
     if (!of) return refuse(404, NOT_FOUND)
+    const fields = accept(body, ['amount'], ['comments', 'callbackurl'], of.order.amount.currency)
+    if (typeof fields === 'string') return refuse(400, fields)
     const amount = minorOfDigits(fields.amount)
     if (amount > books.leftOf(of)) return refuse(400, 'Refund amount cannot be greater than the transaction amount')
     const comments = typeof fields.comments === 'string' ? fields.comments : null
     const made = books.addRefund(of, amount, comments, odd.refundStatus)
-    const sum = { id: made.id, tx_id: of.id, amount_refunded: books.major(amount), status: made.status }
+    const sum = { id: made.id, tx_id: of.id, amount_refunded: books.major(amount, of.order), status: made.status }
     return succeed('Transaction refund initiated', {
       data: { ...sum, account_id: 17_321, flw_ref: `URF_${made.id}`, destination: 'payment_source' },
     })
@@ -117,7 +94,14 @@ export function speaks(books: Books, ownURL: () => string): (asked: Asked) => Sa
   function listRefunds(query: URLSearchParams): Said {
     const some = ofTransaction(within(books.refunds, query), query)
     const show = ({ id, of, amount, comments, status, at }: Given) => ({
-      ...{ id, amount_refunded: books.major(amount), status, flw_ref: `URF_${id}`, settlement_id: 'NEW', meta: '{}' },
+      ...{
+        id,
+        amount_refunded: books.major(amount, of.order),
+        status,
+        flw_ref: `URF_${id}`,
+        settlement_id: 'NEW',
+        meta: '{}',
+      },
       ...{ comment: odd.comments === 'kept' ? comments : null, account_id: 17_321, transaction_id: of.id },
       created_at: at,
     })
@@ -163,11 +147,22 @@ export function speaks(books: Books, ownURL: () => string): (asked: Asked) => Sa
       cancelledTo: () => backTo(order, { response: JSON.stringify({ txRef: order.reference, status: 'failed' }) }),
     }
 
+  /** Of a network or a bank: a code is typed there, then the customer approves. */
+  const networkPage = (order: FakeOrder | undefined): HostedOrder | undefined =>
+    order && {
+      amount: order.amount,
+      pay: () => void phone.approve(order.reference),
+      decline: () => void phone.refuse(order.reference),
+      paidTo: () => backTo(order, { status: 'successful', tx_ref: order.reference }),
+      cancelledTo: () => backTo(order, { status: 'cancelled', tx_ref: order.reference }),
+    }
+
   return (asked) => {
     const { method, path, headers, body } = asked
     const shown =
       hostedPage(asked, '/v3/hosted/pay/', (name) => cardPage(books.links.get(name))) ??
-      hostedPage(asked, '/mockvbvpage/', (reference) => bankPage(orders.get(reference)))
+      hostedPage(asked, '/mockvbvpage/', (reference) => bankPage(orders.get(reference))) ??
+      hostedPage(asked, '/captcha/verify/lang-en/', (reference) => networkPage(orders.get(reference)))
     if (shown) return shown
     if (headers.authorization !== `Bearer ${SETTINGS.secretKey}`) return refuse(401, 'Invalid authorization key')
     const { pathname, searchParams } = new URL(path, ownURL())
@@ -181,7 +176,7 @@ export function speaks(books: Books, ownURL: () => string): (asked: Asked) => Sa
     if (refunded) return refund(refunded, body)
     if (path === '/v3/payments') return startLink(body)
     if (path === '/v3/tokenized-charges') return chargeToken(body)
-    if (path === '/v3/charges?type=bank_transfer') return openAccount(body)
+    if (pathname === '/v3/charges') return charge(searchParams.get('type') ?? '', body)
     return { status: 404, text: `Cannot ${method} ${path}` }
   }
 }
@@ -189,39 +184,8 @@ export function speaks(books: Books, ownURL: () => string): (asked: Asked) => Sa
 const ofTransaction = <T extends { of: { id: number } }>(all: T[], query: URLSearchParams) =>
   all.filter(({ of }) => !query.has('id') || String(of.id) === query.get('id'))
 
-/** What the documents ask for, and nothing else. */
-function accept(body: string, needed: string[], allowed: string[]): Record<string, unknown> | string {
-  const fields = JSON.parse(body)
-  const missing = needed.find((name) => fields[name] === undefined)
-  if (missing) return `${missing} is required`
-  const unheardOf = Object.keys(fields).find((name) => !needed.includes(name) && !allowed.includes(name))
-  if (unheardOf) return `${unheardOf} is not allowed`
-  const { amount, tx_ref: reference, currency } = fields
-  // Kobo, or a float, would be taken for naira.
-  if (amount !== undefined && (typeof amount !== 'string' || !/^\d+\.\d\d$/.test(amount)))
-    return 'amount must be text with two decimals'
-  if (reference !== undefined && !/^[\w.=-]{1,100}$/.test(reference))
-    return 'tx_ref has characters that are not allowed'
-  if (currency !== undefined && !capabilities.currencies.includes(currency)) return 'currency is invalid'
-  return fields
-}
-
 function backTo({ redirectURL }: FakeOrder, added: Record<string, string>): string {
   const url = new URL(redirectURL)
   for (const [name, value] of Object.entries(added)) url.searchParams.set(name, value)
   return url.href
 }
-
-const DUPLICATE =
-  'Transaction Reference already exist. Try again in 2 minutes time to use the same ref for a new transaction'
-const NOT_FOUND = 'No transaction was found for this id'
-
-const succeed = (message: string, more: object): Said => ({
-  status: 200,
-  text: JSON.stringify({ status: 'success', message, ...more }),
-})
-
-const refuse = (status: number, message: string): Said => ({
-  status,
-  text: JSON.stringify({ status: 'error', message, data: null }),
-})

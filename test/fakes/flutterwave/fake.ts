@@ -4,7 +4,9 @@ import type { RawNotice } from '../../../src/providers/provider.ts'
 import type { Fake, FakeProvider } from '../fake-provider.ts'
 import { type Asked, startUpstream } from '../upstream.ts'
 import { speaks } from './api.ts'
-import { type FakeOrder, type Oddities, openBooks, SETTINGS, TOKENS, type Try } from './state.ts'
+import { phones } from './charges.ts'
+import { CHANNELS } from './samples.ts'
+import { BY_CARD, type FakeOrder, type Oddities, openBooks, SETTINGS, TOKENS, type Try } from './state.ts'
 
 export interface FakeFlutterwave extends FakeProvider {
   odd: Oddities
@@ -44,6 +46,7 @@ export async function startFakeFlutterwave(t: { after(end: () => Promise<void>):
     ordersMade: () => books.orders.size,
     refundsMade: () => books.refunds.length,
     customer: {
+      ...phones(books),
       async payByCard(reference, { save }) {
         find(reference).save = save
         books.addTry(find(reference))
@@ -81,7 +84,14 @@ export async function startFakeFlutterwave(t: { after(end: () => Promise<void>):
     },
     otherShopSells() {
       const amount = money(700, 'KES' as Currency)
-      const order = { reference: 'order-77', amount, redirectURL: '', email: 'bola@example.com', save: false }
+      const order = {
+        reference: 'order-77',
+        amount,
+        redirectURL: '',
+        email: 'bola@example.com',
+        save: false,
+        shownAs: BY_CARD,
+      }
       books.addRefund(books.addTry(order), 200, null, 'completed-mpgs')
     },
     savedCards: TOKENS,
@@ -138,6 +148,7 @@ export const fakeFlutterwave = {
     listsTransactions: true,
     refundsByTransaction: true,
     reportsRefusedKeys: true,
+    channels: CHANNELS,
   },
   start: startFakeFlutterwave,
 } satisfies Fake

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type Currency, type Money, money, parseCurrency } from '../../../src/kernel/money.ts'
+import { type Currency, decimalsOf, type Money, money, parseCurrency } from '../../../src/kernel/money.ts'
 
 export const SETTINGS = {
   secretKey: 'FLWSECK_TEST-0123456789abcdef0123456789abcdef-X',
@@ -21,6 +21,8 @@ export interface FakeOrder {
   email: string
   /** The bank lets this card be kept. */
   save: boolean
+  /** How its transactions are shown. */
+  shownAs: { type: string; authModel: string }
 }
 
 /** One transaction. */
@@ -32,7 +34,7 @@ export interface Try {
   charged: number
   response: string
   authModel: string
-  type: 'card' | 'bank_transfer'
+  type: string
   at: string
 }
 
@@ -60,7 +62,7 @@ export interface Oddities {
   /** Which of several tries a look by reference shows. */
   shows: 'first' | 'last'
   amountsAs: 'numbers' | 'text'
-  expiryAs: 'milliseconds' | 'ISO' | 'local'
+  expiryAs: 'milliseconds' | 'milliseconds as text' | 'ISO' | 'local'
   notFoundAs: 200 | 400 | 404
   /** How an empty list of refunds or chargebacks is told: as one, or as an error with this status. */
   noneAs: 'empty list' | 200 | 400 | 404
@@ -103,7 +105,10 @@ export function openBooks() {
   }
 
   // A quotient of two doubles is the nearest to it that there is, so it prints as it should.
-  const major = (minor: number) => (odd.amountsAs === 'numbers' ? minor / 100 : (minor / 100).toFixed(2))
+  const major = (minor: number, { amount: { currency } }: FakeOrder) => {
+    const places = decimalsOf(currency)
+    return odd.amountsAs === 'numbers' ? minor / 10 ** places : (minor / 10 ** places).toFixed(places)
+  }
 
   /** As each of their answers shows a transaction; the token is in some of them only. */
   const record = ({ id, order, ...one }: Try, withToken: boolean) => ({
@@ -111,9 +116,9 @@ export function openBooks() {
     tx_ref: order.reference,
     flw_ref: `FLW-MOCK-${id}`,
     device_fingerprint: 'N/A',
-    amount: major(one.amount),
+    amount: major(one.amount, order),
     currency: order.amount.currency,
-    charged_amount: major(one.charged),
+    charged_amount: major(one.charged, order),
     app_fee: 1.4,
     merchant_fee: 0,
     processor_response: one.response,
@@ -135,7 +140,7 @@ export function openBooks() {
 
   /** Successes and failures have the same name; the card in them has no token. */
   const noticeOf = (one: Try) => {
-    const type = one.type === 'card' ? 'CARD_TRANSACTION' : 'BANK_TRANSFER_TRANSACTION'
+    const type = `${one.type.toUpperCase()}_TRANSACTION`
     return asBody(
       odd.noticesAs === 'flat'
         ? { ...flatRecord(one), 'event.type': type }
@@ -152,7 +157,7 @@ export function openBooks() {
       paymentPlan: null,
       createdAt: at,
     },
-    ...{ amount: major(amount), charged_amount: major(charged), status, IP: '::ffff:10.5.179.3' },
+    ...{ amount: major(amount, order), charged_amount: major(charged, order), status, IP: '::ffff:10.5.179.3' },
     ...{ currency: order.amount.currency, customer: { id: 1, email: order.email }, entity: { card6: '553188' } },
   })
 
@@ -165,7 +170,7 @@ export function openBooks() {
         TransactionId: of.id,
         FlwRef: `URF_${id}`,
         walletId: 1,
-        AmountRefunded: major(amount),
+        AmountRefunded: major(amount, of.order),
       },
       ...{
         status,
@@ -179,7 +184,15 @@ export function openBooks() {
     })
 
   const chargebackRecord = ({ id, of, amount, status, comment, at, dueAt }: FakeChargeback) => ({
-    ...{ id, amount: major(amount), flw_ref: `FLW-MOCK-${of.id}`, status, stage: 'new', comment, due_date: dueAt },
+    ...{
+      id,
+      amount: major(amount, of.order),
+      flw_ref: `FLW-MOCK-${of.id}`,
+      status,
+      stage: 'new',
+      comment,
+      due_date: dueAt,
+    },
     ...{ meta: { uploaded_proof: null, history: [] }, settlement_id: 'N/A', created_at: at },
     ...{ transaction_id: of.id, tx_ref: of.order.reference },
   })
@@ -191,13 +204,18 @@ export function openBooks() {
     const { amount } = order.amount
     const made: Try = {
       ...{ id: ++ids, order, status: 'successful', amount, charged: amount + odd.customerBears },
-      ...{ response: 'Approved by Financial Institution', authModel: 'VBVSECURECODE', type: 'card' as const },
+      ...{ response: 'Approved by Financial Institution', ...order.shownAs },
       at: `${new Date().toISOString().slice(0, 19)}.000Z`,
       ...changes,
     }
     tries.push(made)
     if (made.status === 'successful' || made.status === 'failed') notices.push(noticeOf(made))
     return made
+  }
+
+  function change(one: Try, changes: Partial<Try>): void {
+    Object.assign(one, changes)
+    notices.push(noticeOf(one))
   }
 
   const refunds: Given[] = []
@@ -219,7 +237,7 @@ export function openBooks() {
     // Disbursed by the time that they tell of it.
     if (status === 'completed')
       notices.push(() => {
-        made.status = of.type === 'card' ? 'completed-mpgs' : 'completed-bank-transfer'
+        made.status = doneAs(of.type)
         return refundNoticeOf(made)
       })
     return made
@@ -258,10 +276,10 @@ export function openBooks() {
     triesOf: (reference: string) => tries.filter(({ order }) => order.reference === reference),
     find: (reference: string) => orders.get(reference) ?? assert.fail('there is such an order'),
 
-    addOrder(fields: Record<string, unknown>, email: unknown): FakeOrder {
+    addOrder(fields: Record<string, unknown>, email: unknown, shownAs = BY_CARD): FakeOrder {
       const { tx_ref: reference = '', amount = '', currency = '', redirect_url = '' } = fields as Record<string, string>
       const sum = money(minorOfDigits(amount), parseCurrency(currency) as Currency)
-      const order = { reference, amount: sum, redirectURL: redirect_url, email: String(email), save: true }
+      const order = { reference, amount: sum, redirectURL: redirect_url, email: String(email), save: true, shownAs }
       orders.set(reference, order)
       return order
     },
@@ -269,11 +287,18 @@ export function openBooks() {
     /** A try that waited for the bank's word has it. */
     end(reference: string, changes: Partial<Try>): void {
       const open = tries.findLast(({ order, status }) => order.reference === reference && status === 'pending')
-      if (!open) return
-      Object.assign(open, changes)
-      notices.push(noticeOf(open))
+      if (open) change(open, changes)
     },
+    change,
   }
+}
+
+export const BY_CARD = { type: 'card', authModel: 'VBVSECURECODE' }
+
+/** The status of a refund that the customer has, by how the payment was made. */
+function doneAs(type: string): string {
+  if (type === 'card') return 'completed-mpgs'
+  return /^(mpesa|mobilemoney)/.test(type) ? 'completed-momo' : 'completed-bank-transfer'
 }
 
 const asBody = (notice: object) => Buffer.from(JSON.stringify(notice))

@@ -17,6 +17,28 @@ export interface Payment {
   body: string
   transactions: { id: string; kind: string; status: string; amount: unknown; [field: string]: unknown }[]
   saved: boolean
+  /** Wrong codes so far; undefined when none is wanted, or not any more. */
+  codeWanted?: number | undefined
+}
+
+/** What the customer pays with. A number that ends in 059 gives a code first. */
+function meansOf(asked: Payment['asked'], codeWanted: number | undefined, name: string | undefined): object {
+  const { reference, channel = 'card', expiresAt, network } = asked
+  switch (channel) {
+    case 'transfer':
+      return { account: { name, number: '9912345678', bank: 'Sandbox Bank', expiresAt } }
+    case 'mobile-money': {
+      if (network === 'mpesa-paybill') return { payTo: { number: '402402', account: '9912345679' } }
+      const input = codeWanted !== undefined && { input: { kind: 'otp', message: 'Enter the code.' } }
+      return { prompt: { message: 'Approve on your phone.' }, ...input }
+    }
+    case 'ussd':
+      return { dial: { code: '*402*000*7#', bank: 'Guaranty Trust Bank', message: 'Dial it.' } }
+    case 'qr':
+      return { qr: `https://gateway.example/pay/${reference}` }
+    default:
+      return { link: `https://gateway.example/pay/${reference}` }
+  }
 }
 
 /** The protocol, as small as it can be: payments in a map, and a customer who acts on them. */
@@ -37,7 +59,7 @@ export function smallGateway() {
   const fail = (payment: Payment, code: string) =>
     add(payment, 'charge', 'failed', payment.asked.amount, { failure: { code, message: `No: ${code}.` } })
 
-  function recordOf({ asked, transactions, saved }: Payment) {
+  function recordOf({ asked, transactions, saved, codeWanted }: Payment) {
     const { reference, channel = 'card', currency, expiresAt, amount: requested } = asked
     const sum = (kinds: string[]) =>
       transactions
@@ -45,15 +67,13 @@ export function smallGateway() {
         .reduce((sum, { amount }) => sum + (amount as number), 0)
     const [amount, refunded] = [sum(['charge', 'transfer']), sum(['refund', 'dispute'])]
     const last = transactions.findLast(({ kind }) => kind === 'charge')?.status
-    const isPaid = amount > 0 && (channel === 'card' || amount >= (requested as number))
+    const isInParts = transactions.some(({ kind }) => kind === 'transfer')
+    const isPaid = amount > 0 && (!isInParts || amount >= (requested as number))
     const status =
       amount > 0 && amount === refunded ? 'refunded' : isPaid ? 'paid' : last === 'failed' ? 'failed' : 'pending'
-    const name = namesHidden ? undefined : 'Ada & Sons'
     return {
       ...{ reference, channel, status, requested, amount, refunded, currency, publicKey: PUBLIC_KEY, expiresAt },
-      ...(channel === 'card'
-        ? { link: `https://gateway.example/pay/${reference}` }
-        : { account: { name, number: '9912345678', bank: 'Sandbox Bank', expiresAt } }),
+      ...meansOf(asked, codeWanted, namesHidden ? undefined : 'Ada & Sons'),
       transactions,
       ...(saved && amount > 0 && { savedCard: CARD }),
     }
@@ -71,10 +91,25 @@ export function smallGateway() {
     if (existing) return existing.body === body ? ok(recordOf(existing)) : refuse(409, 'duplicate_reference')
     if (asked.savedCard && !asked.savedCard.startsWith('tok_')) return refuse(422, 'invalid_token')
     const payment: Payment = { asked, body, transactions: [], saved: false }
+    if (asked.phoneNumber?.endsWith('059')) payment.codeWanted = 0
     payments.set(asked.reference, payment)
     if (charge && asked.savedCard === 'tok_paying') add(payment, 'charge', 'paid', asked.amount)
     if (charge && asked.savedCard === 'tok_declining') fail(payment, 'insufficient_funds')
     return ok(recordOf(payment), charge ? 200 : 201)
+  }
+
+  function takeCode(payment: Payment, code: string): Said {
+    if (payment.codeWanted === undefined) return ok(recordOf(payment))
+    if (code !== '123456') {
+      payment.codeWanted++
+      if (payment.codeWanted < 3) return refuse(422, 'incorrect_otp')
+      payment.codeWanted = undefined
+      fail(payment, 'incorrect_otp')
+      return ok(recordOf(payment))
+    }
+    payment.codeWanted = undefined
+    add(payment, 'charge', 'paid', payment.asked.amount)
+    return ok(recordOf(payment))
   }
 
   function leftOf(payment: Payment): number {
@@ -166,10 +201,11 @@ export function smallGateway() {
       if (method === 'POST' && path === '/sandbox/gateway/v1/payments') return open(body, false)
       if (method === 'POST' && path === '/sandbox/gateway/v1/charges') return open(body, true)
       if (method === 'POST' && path === '/sandbox/gateway/v1/refunds') return refund(body)
-      const [, name = '', rest] = /^\/sandbox\/gateway\/v1\/payments\/([^/]+)(\/returns)?$/.exec(path) ?? []
+      const [, name = '', rest] = /^\/sandbox\/gateway\/v1\/payments\/([^/]+)(\/returns|\/input)?$/.exec(path) ?? []
       const [, list = '', query] = /^\/sandbox\/gateway\/v1\/(transactions|refunds|disputes)\?(.*)$/.exec(path) ?? []
       if (list) return listed(list, new URLSearchParams(query))
       const payment = payments.get(name)
+      if (method === 'POST' && payment && rest === '/input') return takeCode(payment, JSON.parse(body).code)
       if (method === 'GET' && payment && rest) return ok(returnsIn(payment))
       return method === 'GET' && payment ? ok(recordOf(payment)) : refuse(404, 'not_found')
     },
@@ -218,6 +254,19 @@ export async function setUp(t: TestContext) {
       },
       async failByCard(reference) {
         server.fail(find(reference), 'card_declined')
+      },
+      async approve(reference) {
+        const payment = find(reference)
+        const kind = payment.asked.network === 'mpesa-paybill' ? 'transfer' : 'charge'
+        server.add(payment, kind, 'paid', payment.asked.amount)
+      },
+      async refuse(reference) {
+        server.fail(find(reference), 'customer_cancelled')
+      },
+      async expire(reference) {
+        // A link and a number to pay to merely end.
+        const { channel, network } = find(reference).asked
+        if (channel !== 'bank' && network !== 'mpesa-paybill') server.fail(find(reference), 'prompt_expired')
       },
       async transfer(reference, amount) {
         server.add(find(reference), 'transfer', 'paid', amount)

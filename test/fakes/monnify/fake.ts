@@ -27,10 +27,14 @@ export const KEYS = {
 }
 const BASIC = `Basic ${Buffer.from(`${KEYS.apiKey}:${KEYS.secretKey}`).toString('base64')}`
 const NOT_APPROVED = refuse(403, '99', 'You are not permitted to perform this operation')
-const TEMPLATES = { ussdTemplate: null, baseUssdCode: null, transferUssdTemplate: null }
+const NO_TEMPLATES = { ussdTemplate: null, baseUssdCode: null, transferUssdTemplate: null }
 const BANKS = [
-  { name: 'Access bank', code: '044', ...TEMPLATES },
-  { name: 'GTBank', code: '058', ...TEMPLATES, ussdTemplate: '*737*2*Amount*AccountNumber#' },
+  {
+    ...{ name: 'Access bank', code: '044', ussdTemplate: '*901*Amount*AccountNumber#' },
+    ...{ baseUssdCode: '*901#', transferUssdTemplate: '*901*AccountNumber#' },
+  },
+  { name: 'GTBank', code: '058', ...NO_TEMPLATES, ussdTemplate: '*737*2*Amount*AccountNumber#' },
+  { name: 'Polaris bank', code: '076', ...NO_TEMPLATES },
 ]
 const CARDS = { paying: 'MNFY_PAYING', declining: 'MNFY_DECLINING', working: 'MNFY_WORKING' }
 
@@ -91,17 +95,22 @@ export async function startFakeMonnify(t: { after(end: () => Promise<void>): voi
   function initPayment(wish: Body): Said {
     const transaction = books.byTheirs(wish.transactionReference)
     if (transaction?.method !== 'ACCOUNT_TRANSFER') return refuse(404, '99', 'Transaction not found')
+    const bank = wish.bankCode === undefined ? undefined : BANKS.find(({ code }) => code === wish.bankCode)
+    if (wish.bankCode !== undefined && !bank) return refuse(404, '99', 'Bank not found')
+    transaction.bankCode = bank?.code
+    const naira = (books.due(transaction) / 100).toFixed(2)
+    const dialled = bank?.ussdTemplate?.replace('Amount', naira).replace('AccountNumber', '2209149705') ?? null
     const account = {
       accountNumber: '2209149705',
       accountName: 'Demo-Ada & Sons',
       bankName: 'Sterling bank',
       bankCode: '232',
     }
-    if (switches.bareAccounts) return say({ ...account, ussdCode: '*737*50*1234567890*2000#' })
+    if (switches.bareAccounts) return say({ ...account, ussdCode: dialled ?? '*737*50*1234567890*2000#' })
     return say({
       ...account,
       accountDurationSeconds: number(2400),
-      ussdPayment: null,
+      ussdPayment: dialled,
       requestTime: '2026-06-27T09:11:14.596774984',
       expiresOn: '2026-06-27T09:51:14',
       transactionReference: transaction.reference,
@@ -134,7 +143,7 @@ export async function startFakeMonnify(t: { after(end: () => Promise<void>): voi
     if (amount > books.leftOf(transaction)) return refuse(422, 'R12', 'Total refund exceeded')
     const { destinationAccountNumber: to, destinationAccountBankCode: bank } = wish
     const isKnown = /^\d{10}$/.test(String(to)) && BANKS.some(({ code }) => code === bank)
-    if (transaction.method === 'ACCOUNT_TRANSFER' && !isKnown)
+    if (transaction.method !== 'CARD' && !isKnown)
       return refuse(422, 'R6', 'Invalid customer account; send destinationAccountNumber and destinationAccountBankCode')
     const refund = { reference, transaction, amount, asked: wish, createdAt: new Date(), isTheirs: false }
     books.giveBack(refund)
@@ -235,6 +244,16 @@ export async function startFakeMonnify(t: { after(end: () => Promise<void>): voi
         books.find(reference).status = 'FAILED'
       },
       transfer: async (reference, amount) => books.take(books.find(reference), amount),
+      async approve(reference) {
+        const transaction = books.find(reference)
+        if (transaction.bankCode) transaction.method = 'USSD'
+        books.take(transaction, books.due(transaction))
+      },
+      // What happens between the customer and their bank, they never hear of.
+      refuse: async () => {},
+      async expire(reference) {
+        books.find(reference).status = 'EXPIRED'
+      },
     },
     savedCards: { paying: CARDS.paying, declining: CARDS.declining, unheardOf: 'MNFY_NOBODY' },
     notices: {
@@ -290,6 +309,12 @@ export const fakeMonnify = {
     listsTransactions: true,
     refundsByTransaction: true,
     reportsRefusedKeys: true,
+    channels: [
+      {
+        ...{ channel: 'ussd', price: { amount: 1_025_381, currency: 'NGN', country: 'NG' }, input: { bank: '058' } },
+        ...{ starts: 'dial', expired: 'prompt_expired' },
+      },
+    ],
   },
   start: startFakeMonnify,
 } satisfies Fake

@@ -19,7 +19,9 @@ export interface Transaction {
   reference: string
   paymentReference: string
   amount: number
-  method: 'CARD' | 'ACCOUNT_TRANSFER'
+  method: 'CARD' | 'ACCOUNT_TRANSFER' | 'USSD'
+  /** The bank that the customer pays from by dialling. */
+  bankCode?: string | undefined
   asked: Body
   status: string
   /** What each payment brought. */

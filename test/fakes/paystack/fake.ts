@@ -8,7 +8,9 @@ import type { Fake, FakeProvider, StartFake } from '../fake-provider.ts'
 import { hostedPage } from '../hosted-page.ts'
 import { type Asked, type Said, startUpstream } from '../upstream.ts'
 import { AS_USUAL, BANKS, type Behaviour, list, listOfBanks, ok, refuse, TEST_CARD } from './answers.ts'
+import { AUTHORIZATIONS, chargesOf } from './charges.ts'
 import { FORMS, findFault } from './requests.ts'
+import { SAMPLES } from './samples.ts'
 import {
   chargeOf,
   type Dispute,
@@ -56,6 +58,7 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
   // Beyond what a double can tell apart.
   let ids = 9_007_199_254_740_993n
 
+  const charges = chargesOf({ sales, open, url: () => upstream.url })
   const now = () => new Date().toISOString()
   const notFound = () => refuse(behaviour.missing, 'transaction_not_found', 'Transaction reference not found.')
   const find = (reference: string) => sales.get(reference) ?? assert.fail('there is such a sale')
@@ -78,16 +81,9 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
 
   function pay(sale: Sale): void {
     if (sale.paidAt) return
+    const card = { channel: 'card', reusable: behaviour.reusable, signature: 'SIG_x', ...TEST_CARD }
     const authorization =
-      sale.channel === 'card'
-        ? {
-            authorization_code: codeOf(sale),
-            channel: 'card',
-            reusable: behaviour.reusable,
-            signature: 'SIG_x',
-            ...TEST_CARD,
-          }
-        : { channel: 'bank_transfer', reusable: false, sender_name: 'Ada', sender_bank_account_number: 'XXXXXX4321' }
+      sale.channel === 'card' ? { authorization_code: codeOf(sale), ...card } : AUTHORIZATIONS[sale.channel]
     Object.assign(sale, { status: 'success', response: 'Successful', paidAt: new Date().toISOString(), authorization })
     sale.tries++
     if (sale.channel === 'card') saved.set(codeOf(sale), sale.email)
@@ -117,24 +113,6 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
     if (code === CARDS.declining) fail(sale, 'Insufficient Funds')
     else pay(sale)
     return ok('Charge attempted', chargeOf(sale))
-  }
-
-  function transferInto(body: Record<string, unknown>): Said {
-    const { account_expires_at } = body.bank_transfer as { account_expires_at: string | null }
-    const ahead = account_expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(account_expires_at) - Date.now()
-    if (Number.isNaN(ahead)) return refuse(400, 'invalid_params', '"account_expires_at" is not valid')
-    const expiresAt = new Date(Date.now() + Math.min(Math.max(ahead, 900_000), 28_800_000)).toISOString()
-    const number = String(1_260_257_501 + sales.size)
-    const { reference } = open(body, { channel: 'bank_transfer', status: 'ongoing', account: { number, expiresAt } })
-    return ok('Charge attempted', {
-      ...{
-        reference,
-        status: 'pending_bank_transfer',
-        display_text: 'Please make a transfer to the account specified',
-      },
-      ...{ account_name: 'PAYSTACK CHECKOUT', account_number: number, account_expires_at: expiresAt },
-      bank: { slug: 'test-bank', name: 'Test Bank', id: 24 },
-    })
   }
 
   function leftOf(sale: Sale): number {
@@ -228,13 +206,15 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
     const body = JSON.parse(text)
     const fault = findFault(path, body)
     if (fault) return refuse(400, fault.code, fault.message)
+    if (path === '/charge/submit_otp') return charges.submitCode(body)
     if (path !== '/refund' && sales.has(body.reference)) {
       return refuse(400, 'duplicate_reference', 'Duplicate Transaction Reference')
     }
     if (path === '/refund') return giveBack(body)
     if (path === '/transaction/charge_authorization') return charge(body)
-    if (path === '/charge') return transferInto(body)
-    const { code, reference } = open(body, { cancelURL: body.metadata?.cancel_action })
+    if (path === '/charge') return charges.charge(body)
+    const channel = body.channels?.[0] ?? 'card'
+    const { code, reference } = open(body, { channel, cancelURL: body.metadata?.cancel_action })
     const authorization_url = `${upstream.url}/checkout/${code}`
     return ok('Authorization URL created', { authorization_url, access_code: code, reference })
   }
@@ -300,7 +280,7 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
   const upstream = await startUpstream(t, speak)
   return {
     ...{ provider: paystack, upstream, asked, find, refunds, disputes, behaviour, keys },
-    settings: { secretKey, publicKey: PUBLIC_KEY },
+    settings: { secretKey, publicKey: PUBLIC_KEY, xofAmounts: 'hundredths' },
     secrets: [secretKey],
     price: { amount: 1_025_381, currency: 'NGN', country: 'NG' },
     refundsNeedAccounts: () => {
@@ -321,6 +301,12 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
         // Too little, too much or too late goes back to its sender, and never becomes the sale's.
         if (isOpen && amount === sale.amount) pay(sale)
         else waiting.push(() => rejectionOf(sale, amount))
+      },
+      approve: async (reference) => pay(find(reference)),
+      refuse: async (reference) => fail(find(reference), 'Request cancelled by user'),
+      // They go on to wait: an approval may come late.
+      async expire(reference) {
+        find(reference).status = 'abandoned'
       },
     },
     async refundAtProvider(reference, amount) {
@@ -394,6 +380,7 @@ export const fakePaystack = {
     listsTransactions: true,
     refundsByTransaction: true,
     reportsRefusedKeys: true,
+    channels: SAMPLES,
   },
   start: startFakePaystack,
 } satisfies Fake

@@ -31,6 +31,13 @@ const account: Check = (value) => {
   const isWhole = currency(of) && /^\d{10}$/.test(String(account_number)) && /^\d+$/.test(String(bank_id))
   return isWhole && typeof bank_id === 'string' && Object.keys(others).length === 0
 }
+type Body = Record<string, unknown>
+const PROVIDERS = ['mtn', 'atl', 'vod', 'mpesa', 'mpesa_offline', 'orange', 'wave']
+const mobileMoney: Check = (value) => {
+  const { phone, provider, ...others } = (value ?? {}) as Body
+  const isPhone = phone === undefined ? provider === 'mpesa_offline' : /^(0\d{9}|\+254\d{9})$/.test(String(phone))
+  return isPhone && PROVIDERS.includes(String(provider)) && Object.keys(others).length === 0
+}
 export const RETRY = { needs: { refund_account_details: account }, takes: {} }
 
 export const FORMS = {
@@ -50,8 +57,13 @@ export const FORMS = {
   },
   '/charge': {
     needs: { email, amount },
-    takes: { reference, currency, metadata: object, bank_transfer: object },
+    takes: {
+      ...{ reference, currency, metadata: object, bank_transfer: object, mobile_money: mobileMoney },
+      ussd: (value) => object(value) && ['737', '919', '822', '966'].includes(String((value as Body).type)),
+      qr: (value) => object(value) && (value as Body).provider === 'scan-to-pay',
+    },
   },
+  '/charge/submit_otp': { needs: { otp: text, reference }, takes: {} },
   '/refund': {
     needs: { transaction: text },
     takes: { amount, currency, customer_note: text, merchant_note: text },
@@ -74,6 +86,7 @@ export function findFault(
   }
   const least = MINIMUMS[String(body.currency ?? 'NGN')] ?? 0
   const isWhole = body.currency !== 'XOF' || Number(body.amount) % 100 === 0
-  const isSum = path === '/refund' || path === 'retry' || (Number(body.amount) >= least && isWhole)
+  const isOfOther = path === '/refund' || path === 'retry' || path === '/charge/submit_otp'
+  const isSum = isOfOther || (Number(body.amount) >= least && isWhole)
   return isSum ? undefined : { code: 'invalid_amount', message: 'Invalid Amount Sent' }
 }

@@ -2,7 +2,7 @@ import type { TestContext } from 'node:test'
 import type { Channel } from '../../../src/kernel/channel.ts'
 import { type Currency, money } from '../../../src/kernel/money.ts'
 import { paystack } from '../../../src/providers/paystack/adapter.ts'
-import type { Order, OrderHandle, RefundOrder } from '../../../src/providers/provider.ts'
+import type { ChannelInput, Order, OrderHandle, RefundOrder } from '../../../src/providers/provider.ts'
 import { httpTo } from '../upstream.ts'
 import { startFakePaystack } from './fake.ts'
 
@@ -57,6 +57,18 @@ export const order = (changes: Partial<Order> = {}): Order => ({
   saveCard: false,
   ...changes,
 })
+
+/** Orders by channels beside cards. */
+export function orderBy(channel: Channel, amount: number, code: string, input: ChannelInput, country: string): Order {
+  return order({ channel, amount: money(amount, code as Currency), country, input })
+}
+export const inGhana = (network: 'mtn' | 'telecel' | 'at', phoneNumber = '+233551234987') =>
+  orderBy('mobile-money', 10_000, 'GHS', { network, phoneNumber }, 'GH')
+export const inKenya = (input: ChannelInput) => orderBy('mobile-money', 10_000, 'KES', input, 'KE')
+export const inAbidjan = (input: ChannelInput) => orderBy('mobile-money', 5_000, 'XOF', input, 'CI')
+export const byUssd = (bank?: string) => orderBy('ussd', 10_000, 'NGN', bank === undefined ? {} : { bank }, 'NG')
+export const byQr = () => orderBy('qr', 10_000, 'ZAR', {}, 'ZA')
+export const byPesalink = () => orderBy('virtual-bank-account', 10_000, 'KES', {}, 'KE')
 
 export const handle = (channel: Channel = 'card'): OrderHandle => ({
   reference: order().reference,

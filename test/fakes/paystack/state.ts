@@ -5,7 +5,7 @@ export interface Sale {
   id: bigint
   reference: string
   email: string
-  channel: 'card' | 'bank_transfer'
+  channel: 'card' | 'bank_transfer' | 'mobile_money' | 'ussd' | 'bank' | 'qr' | 'eft'
   status: string
   /** In hundredths, as everything here. */
   requested: number
@@ -21,6 +21,8 @@ export interface Sale {
   paidAt: string | null
   authorization: object
   account: { number: string; expiresAt: string } | undefined
+  /** The network has taken a code for it. */
+  isCodeGiven?: boolean
 }
 
 export interface Refund {
@@ -56,10 +58,11 @@ export function toJSON(value: unknown): string {
 export function transactionOf(sale: Sale, metadata: unknown): object {
   const { id, reference, status, amount, requested, currency, channel, createdAt, paidAt, tries, response } = sale
   const isPaid = paidAt !== null
+  const fees = channel === 'ussd' ? null : amount - requested || 150
   return {
     ...{ id, domain: 'test', status, reference, receipt_number: null, amount, message: null },
     ...{ gateway_response: response, paid_at: paidAt, paidAt, created_at: createdAt, createdAt, channel, currency },
-    ...{ ip_address: '197.0.0.1', metadata, fees: isPaid ? amount - requested || 150 : null, fees_split: null },
+    ...{ ip_address: '197.0.0.1', metadata, fees: isPaid ? fees : null, fees_split: null },
     log:
       tries === 0 ? null : { start_time: 1, time_spent: 4, attempts: tries, errors: 0, success: isPaid, history: [] },
     authorization: isPaid ? sale.authorization : {},

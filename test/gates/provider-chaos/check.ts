@@ -13,6 +13,8 @@ import { compareLists, comparePayment, countBy, type Ordered, readRecords } from
 export interface Comparison {
   payments: Map<string, number>
   attempts: Map<string, number>
+  /** Attempts by channel, successful ones apart. */
+  channels: Map<string, number>
   refunds: Map<string, number>
   disputes: Map<string, number>
   late: number
@@ -83,6 +85,7 @@ export async function compare(
   return {
     payments: countBy(records, ({ state }) => state.payment.status),
     attempts: countBy(attempts, ({ status }) => status),
+    channels: countBy(attempts, ({ channel, status }) => (status === 'successful' ? `${channel} paid` : channel)),
     refunds: countBy(refunds, ({ kind, status }) => `${kind} ${status}`),
     disputes: countBy(disputes, ({ status }) => status),
     late: records.filter(({ state }) => state.payment.late).length,

@@ -1,9 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Database } from '../../../src/database/database.ts'
 import { findCurrentKeysVersion } from '../../../src/integrations/provider-keys-store.ts'
+import { type Channel, providerName } from '../../../src/kernel/channel.ts'
 import { type AttemptId, newId, uuidOf } from '../../../src/kernel/ids.ts'
 import type { SecretBox } from '../../../src/kernel/secret-box.ts'
 import { upsertCard } from '../../../src/payments/store/saved-cards.ts'
+import type { ChannelSample } from '../../fakes/conformance-rig.ts'
 import type { FakeProvider } from '../../fakes/fake-provider.ts'
 import { closeInstructions } from '../../support/payment-records.ts'
 import type { Random } from '../random.ts'
@@ -33,6 +35,8 @@ export interface World {
   shop: Shop
   merchant: Merchant
   fake: PlayedProvider
+  /** Ways to pay beside cards and bank transfers. */
+  channels: readonly ChannelSample[]
   database: Database
   secrets: SecretBox
   /** The merchant's webhook URL. */
@@ -58,7 +62,11 @@ export const newTold = (): Told => ({
   atProvider: { refunds: [], disputes: [] },
 })
 
-type Channel = AttemptSeen['channel']
+interface VisitOptions {
+  again?: string
+  sample?: ChannelSample | undefined
+}
+
 type CardKind = 'paying' | 'declining' | 'askingForAStep'
 
 /** Tries to start an attempt before a customer gives up. */
@@ -79,13 +87,16 @@ export class Visit {
   readonly reference: string
   readonly #user: { email: string; id: string | null }
 
-  /** `again`: the same customer's next payment. */
-  constructor(world: World, random: Random, number: number, again = '') {
-    const { price } = world.fake
+  readonly sample: ChannelSample | undefined
+
+  /** `again`: the same customer's next payment. `sample`: one that is paid by this channel. */
+  constructor(world: World, random: Random, number: number, { again = '', sample }: VisitOptions = {}) {
+    const { price } = sample ?? world.fake
+    this.sample = sample
     this.#world = world
     this.#random = random
     this.#number = number
-    this.#amount = random.between(40_000, 5_000_000)
+    this.#amount = sample?.price.amount ?? random.between(40_000, 5_000_000)
     this.reference = `chaos-${number}${again}`
     // Most are signed in with the shop; the others' cards are reached by initialize alone.
     this.#user = { email: `customer-${number}@example.com`, id: number % 4 === 0 ? null : `customer-${number}` }
@@ -101,7 +112,7 @@ export class Visit {
   }
 
   again(): Visit {
-    return new Visit(this.#world, this.#random, this.#number, '-again')
+    return new Visit(this.#world, this.#random, this.#number, { again: '-again' })
   }
 
   /** A card whose token the customer left with an earlier payment; what it does is known to the fake. */
@@ -130,12 +141,12 @@ export class Visit {
   }
 
   /** The merchant initializes an attempt, half of the time with an idempotency key. */
-  async initialize(channel: Channel = 'card', { saveCard = false } = {}): Promise<AttemptSeen | undefined> {
+  async initialize(channel: Channel = 'card', { saveCard = false, input = {} } = {}): Promise<AttemptSeen | undefined> {
     const { shop, fake, told } = this.#world
     const { name } = fake.provider.capabilities
     const headers: Record<string, string> = this.#random.chance(0.5) ? { 'idempotency-key': crypto.randomUUID() } : {}
-    const provider = channel === 'card' ? name : `${name}-${channel}`
-    const body = { ...this.#body, provider, ...(saveCard && { saveCard }) }
+    const provider = providerName(name, channel)
+    const body = { ...this.#body, provider, ...input, ...(saveCard && { saveCard }) }
     for (let tries = 0; tries < START_TRIES; tries++) {
       const answer = await shop.ask('initialize', 'POST', '/payments/v1/payments/initialize', body, headers)
       if (answer.status === 200) {
@@ -204,6 +215,28 @@ export class Visit {
       await this.#world.fake.customer.transfer?.(orderOf(attempt), Math.round(due * share))
       await this.moment()
     }
+  }
+
+  /** By the channel of the sample, up to where the customer decides; undefined when they cannot. */
+  async startChannel(): Promise<AttemptSeen | undefined> {
+    if (!this.sample) return undefined
+    const { channel, input, code } = this.sample
+    const attempt = await this.initialize(channel, { input })
+    if (!code || !attempt?.instructions) return attempt?.instructions ? attempt : undefined
+    return (await this.giveCode(attempt, code.right)) === 200 ? attempt : undefined
+  }
+
+  async giveCode({ instructions }: AttemptSeen, code: string): Promise<number | undefined> {
+    if (!instructions?.input) return undefined
+    const path = `/payments/v1/payments/${this.reference}/input`
+    const { status } = await this.#world.shop.ask('give code', 'POST', path, { [instructions.input.kind]: code })
+    return status
+  }
+
+  /** Nobody says no to a number that can be paid to. */
+  async decide(attempt: AttemptSeen | undefined, what: 'approve' | 'refuse' | 'expire'): Promise<void> {
+    if (!attempt || (what === 'refuse' && this.sample?.starts === 'pay to')) return
+    await this.#world.fake.customer[what]?.(orderOf(attempt))
   }
 
   closeInstructions(): Promise<void> {

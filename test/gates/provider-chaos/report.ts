@@ -36,6 +36,7 @@ export function printProvider(outcome: ProviderOutcome): string {
     ['notices', listOf(Object.entries(notices))],
     ['payments', `${listOf(books.payments)}; ${books.late} of them late`],
     ['attempts', listOf(books.attempts)],
+    ['attempts by channel', listOf(books.channels)],
     ['refunds', listOf(books.refunds)],
     ['disputes', listOf(books.disputes)],
     ['need review', `${books.needReview}`],

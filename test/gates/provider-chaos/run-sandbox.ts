@@ -17,7 +17,7 @@ import { newTold, type World } from './customers.ts'
 import { explain } from './explain.ts'
 import type { ProviderOutcome } from './report.ts'
 import { countHeldBack, hasten, hurry } from './rounds.ts'
-import { Sandbox } from './sandbox.ts'
+import { SANDBOX_CHANNELS, Sandbox } from './sandbox.ts'
 import { momentsOf, type ProviderChaosOptions, serve } from './serve.ts'
 import { COPIES, sandboxMerchant } from './service.ts'
 import { Shop } from './shop.ts'
@@ -94,7 +94,8 @@ async function run(
   const shop = new Shop(copies, randomOf(seed, 1), merchant)
   const sandbox = new Sandbox(shop, database)
   const secrets = secretBox(Buffer.from(env.SECRET_KEY, 'base64'))
-  const world: World = { shop, merchant, fake: sandbox, database, secrets, webhook: listener.url, told: newTold() }
+  const parts = { merchant, fake: sandbox, channels: SANDBOX_CHANNELS, database, secrets }
+  const world: World = { ...parts, shop, webhook: listener.url, told: newTold() }
   const killer = new Killer(randomOf(seed, 2), copies.slots, kills)
   const startedAt = performance.now()
   await sandbox.setFaults({ ...FAULTS, seed })

@@ -1,6 +1,8 @@
+import { AssertionError } from 'node:assert'
 import { setTimeout as pause } from 'node:timers/promises'
 import { migrate } from '../../../src/database/migrate.ts'
 import { sql } from '../../../src/database/sql.ts'
+import type { Channel } from '../../../src/kernel/channel.ts'
 import { listAuditScopes } from '../../../src/payments/store/provider-audit.ts'
 import { auditProvider } from '../../../src/reconciliation/audit-provider.ts'
 import type { FakeProvider } from '../../fakes/fake-provider.ts'
@@ -66,7 +68,8 @@ async function run(
   const noticePath = new URL(parts.links.notices(merchant, provider)).pathname
   const courier = new Courier(randomOf(seed, 2), fake, copies, noticePath)
   const told = newTold()
-  const world: World = { shop, merchant, fake, database, secrets: parts.secrets, webhook: listener.url, told }
+  const channels = findFake(provider)?.features.channels ?? []
+  const world: World = { shop, merchant, fake, channels, database, secrets: parts.secrets, webhook: listener.url, told }
   try {
     const startedAt = performance.now()
     fakes[1].sendOlderNotices?.()
@@ -138,11 +141,22 @@ async function payInTrouble(
   }
 }
 
-/** When the answer to a charge was lost, the page for its code is unknown. The bank ends such a charge after a time. */
+/**
+ * When the answer to a charge was lost, the page for its code is unknown. The bank ends such a charge after a time. When
+ * the answer to the start of another channel was lost, the phone asks all the same, and now its customer approves.
+ */
 async function endSteps({ database }: RunningService, { customer }: FakeProvider): Promise<void> {
-  const unknown = await database.rows<{ order_reference: string }>(sql`
-    select order_reference from attempts where status = 'processing'`)
-  for (const { order_reference } of unknown) await customer.letStepRunOut?.(order_reference)
+  const unknown = await database.rows<{ order_reference: string; channel: Channel }>(sql`
+    select order_reference, channel from attempts where status = 'processing'`)
+  for (const { order_reference, channel } of unknown) {
+    if (channel === 'card' || channel === 'virtual-bank-account') await customer.letStepRunOut?.(order_reference)
+    // Or nothing of it reached the provider.
+    else await customer.approve?.(order_reference).catch(assertUnheardOf)
+  }
+}
+
+function assertUnheardOf(error: unknown): void {
+  if (!(error instanceof AssertionError)) throw error
 }
 
 const PATIENCE_MS = 90_000

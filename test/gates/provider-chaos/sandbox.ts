@@ -1,6 +1,7 @@
 import type { Database } from '../../../src/database/database.ts'
 import { sql } from '../../../src/database/sql.ts'
 import { gateway } from '../../../src/providers/gateway/adapter.ts'
+import type { ChannelSample } from '../../fakes/conformance-rig.ts'
 import type { Entry } from '../../fakes/fake-provider.ts'
 import { CARD } from '../../support/simulator.ts'
 import type { Random } from '../random.ts'
@@ -17,6 +18,28 @@ interface LedgerRecord {
 }
 
 const BAD_CARDS = [CARD.insufficientFunds, CARD.declined, CARD.expired]
+
+const ACCRA = { amount: 12_000, currency: 'GHS', country: 'GH' }
+const LAGOS = { amount: 1_250_000, currency: 'NGN', country: 'NG' }
+const byPhone = (ends: string) => ({
+  ...{ channel: 'mobile-money' as const, price: ACCRA, starts: 'prompt' as const },
+  input: { network: 'mtn' as const, phoneNumber: `+233551234${ends}` },
+})
+/** Customers who wait to be played, and some who act by themselves. */
+export const SANDBOX_CHANNELS: readonly ChannelSample[] = [
+  ...['000', '000', '789', '049', '149'].map(byPhone),
+  {
+    ...{ ...byPhone('059'), starts: 'code wanted', input: { network: 'telecel', phoneNumber: '+233201234059' } },
+    code: { right: '123456', leadsTo: 'paid' },
+  },
+  {
+    ...{ channel: 'mobile-money', price: { amount: 12_000, currency: 'KES', country: 'KE' }, starts: 'pay to' },
+    input: { network: 'mpesa-paybill' },
+  },
+  { channel: 'ussd', price: LAGOS, input: { bank: '058' }, starts: 'dial' },
+  { channel: 'bank', price: LAGOS, input: { bank: '058' }, starts: 'link' },
+  { channel: 'qr', price: LAGOS, input: {}, starts: 'qr' },
+]
 
 /** The sandbox provider, which runs in the service's own processes. Customers act on it over its control calls. */
 export class Sandbox implements PlayedProvider {
@@ -39,6 +62,9 @@ export class Sandbox implements PlayedProvider {
       payByCard: async (order, { save }) => void (await this.#charge(order, { card: CARD.pays, save })),
       failByCard: async (order) => void (await this.#charge(order, { card: CARD.declined })),
       transfer: (order, amount) => this.#transfer(order, amount),
+      approve: (order) => this.#answer(order, 'approve'),
+      refuse: (order) => this.#answer(order, 'refuse'),
+      expire: (order) => this.#answer(order, 'expire'),
     }
   }
 
@@ -151,6 +177,15 @@ export class Sandbox implements PlayedProvider {
       this.#confirm(order, transactions.findLast((each) => each.status !== 'failed')?.amount)
     }
     return status
+  }
+
+  /** A broken call is repeated: the provider answers that it is decided already. */
+  async #answer(order: string, answer: 'approve' | 'refuse' | 'expire'): Promise<void> {
+    const { status, body } = await this.#control('answer', 'POST', `/prompts/${order}`, { answer })
+    if (status === 200 && answer === 'approve') {
+      const { transactions } = body.data as LedgerRecord
+      this.#confirm(order, transactions.findLast((each) => each.status === 'paid')?.amount)
+    }
   }
 
   /** A broken transfer is not repeated: it may have been made or not. */

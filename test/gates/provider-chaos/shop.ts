@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Channel } from '../../../src/kernel/channel.ts'
 import type { FakeProvider } from '../../fakes/fake-provider.ts'
 import type { Copies } from '../copies.ts'
 import type { Random } from '../random.ts'
@@ -153,11 +154,11 @@ export interface PaymentSeen {
 export interface AttemptSeen {
   id: string
   reference: string
-  channel: 'card' | 'virtual-bank-account'
+  channel: Channel
   status: string
   amountCharged: number
   failure: { code: string } | null
-  instructions: { link?: string; amountToTransfer?: number } | null
+  instructions: { link?: string; amountToTransfer?: number; input?: { kind: 'otp' | 'voucher' } } | null
 }
 
 export interface Form {

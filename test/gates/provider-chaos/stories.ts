@@ -45,6 +45,19 @@ const BY_TRANSFER: [number, Story][] = [
   [2, cancelledThenTransferred],
   [1, async (visit) => void (await visit.initialize(BANK))],
 ]
+/** By a channel beside cards and bank transfers, of which the visit has a sample. */
+const BY_CHANNEL: [number, Story][] = [
+  [8, approved],
+  [3, async (visit) => visit.decide(await visit.startChannel(), 'refuse')],
+  [2, async (visit) => void (await visit.startChannel())],
+  [4, approvedLate],
+  [3, (visit) => notApprovedThenCard(visit, 'refuse')],
+  [3, (visit) => notApprovedThenCard(visit, 'expire')],
+  [4, promptAndCard],
+  [3, wrongCodesThenCard],
+  [2, cancelledThenApproved],
+]
+const CHANNEL_STORIES: ReadonlySet<Story> = new Set(BY_CHANNEL.map(([, story]) => story))
 /** What happens to payments that were paid once and in full, as cumulative probabilities. */
 const LATER: [number, (visit: Visit) => Promise<void>][] = [
   [0.3, (visit) => visit.refund()],
@@ -52,20 +65,32 @@ const LATER: [number, (visit: Visit) => Promise<void>][] = [
   [0.5, async (visit) => void (await Promise.all([visit.refundAtProvider(), visit.refund()]))],
   [0.65, (visit) => visit.dispute()],
 ]
-const REFUNDABLE: ReadonlySet<Story> = new Set([paidOnPage, declinedThenPaid, onPageByTransfer, declinedThenAnotherTry])
+const REFUNDABLE: ReadonlySet<Story> = new Set([
+  paidOnPage,
+  declinedThenPaid,
+  onPageByTransfer,
+  declinedThenAnotherTry,
+  approved,
+])
 
 /** One customer from the first call to the last; with what the merchant does later, if anything. */
 export async function visit(world: World, random: Random, number: number): Promise<(() => Promise<void>) | undefined> {
   const { provider, press } = world.fake
   const hasAccounts = provider.capabilities.offers[BANK] !== undefined
-  const stories = [...BY_CARD, ...(press ? BY_TEST_CARD : BY_SAVED_CARD), ...(hasAccounts ? BY_TRANSFER : [])]
+  const stories = [
+    ...BY_CARD,
+    ...(press ? BY_TEST_CARD : BY_SAVED_CARD),
+    ...(hasAccounts ? BY_TRANSFER : []),
+    ...(world.channels.length > 0 ? BY_CHANNEL : []),
+  ]
   const total = stories.reduce((sum, [weight]) => sum + weight, 0)
   let drawn = random.between(1, total)
   const story = stories.find(([weight]) => {
     drawn -= weight
     return drawn <= 0
   })?.[1] as Story
-  const customer = new Visit(world, random, number)
+  const sample = CHANNEL_STORIES.has(story) ? random.pick([...world.channels]) : undefined
+  const customer = new Visit(world, random, number, { sample })
   await story(customer, random)
   if (!REFUNDABLE.has(story)) return undefined
   const next = random.next()
@@ -77,6 +102,49 @@ export async function visit(world: World, random: Random, number: number): Promi
       await later(customer)
     })
   )
+}
+
+async function approved(visit: Visit): Promise<void> {
+  await visit.decide(await visit.startChannel(), 'approve')
+}
+
+async function approvedLate(visit: Visit): Promise<void> {
+  const attempt = await visit.startChannel()
+  await visit.decide(attempt, 'expire')
+  await visit.moment()
+  await visit.decide(attempt, 'approve')
+}
+
+async function notApprovedThenCard(visit: Visit, what: 'refuse' | 'expire'): Promise<void> {
+  await visit.decide(await visit.startChannel(), what)
+  await visit.moment()
+  await visit.pay(await visit.initialize())
+}
+
+/** A second try while the phone still asks, and both take money. */
+async function promptAndCard(visit: Visit, random: Random): Promise<void> {
+  const prompt = await visit.startChannel()
+  const card = await visit.initialize()
+  if (random.chance(0.5)) return void (await Promise.all([visit.decide(prompt, 'approve'), visit.pay(card)]))
+  await visit.pay(card)
+  await visit.moment()
+  await visit.decide(prompt, 'approve')
+}
+
+/** Where no code is wanted, it is a card after all. */
+async function wrongCodesThenCard(visit: Visit): Promise<void> {
+  const { channel = 'card', input = {}, code } = visit.sample ?? {}
+  const attempt = code && (await visit.initialize(channel, { input }))
+  for (let tries = 0; attempt && tries < 3; tries++) await visit.giveCode(attempt, '999999')
+  await visit.moment()
+  await visit.pay(await visit.initialize())
+}
+
+async function cancelledThenApproved(visit: Visit): Promise<void> {
+  const attempt = await visit.startChannel()
+  await visit.cancel()
+  await visit.moment()
+  await visit.decide(attempt, 'approve')
 }
 
 async function paidOnPage(visit: Visit): Promise<void> {

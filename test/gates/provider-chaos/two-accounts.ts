@@ -13,7 +13,7 @@ export function twoAccounts(database: Database, first: FakeProvider, second: Fak
     )
     return row?.account === 2 ? second : first
   }
-  const { transfer, letStepRunOut } = first.customer
+  const { transfer, letStepRunOut, approve, refuse, expire } = first.customer
   const closers = new Map<string, FakeProvider>()
   return {
     ...first,
@@ -23,6 +23,9 @@ export function twoAccounts(database: Database, first: FakeProvider, second: Fak
       ...(transfer && {
         transfer: async (reference, amount) => (await accountOf(reference)).customer.transfer?.(reference, amount),
       }),
+      ...(approve && { approve: async (reference) => (await accountOf(reference)).customer.approve?.(reference) }),
+      ...(refuse && { refuse: async (reference) => (await accountOf(reference)).customer.refuse?.(reference) }),
+      ...(expire && { expire: async (reference) => (await accountOf(reference)).customer.expire?.(reference) }),
       ...(letStepRunOut && {
         letStepRunOut: async (reference) => (await accountOf(reference)).customer.letStepRunOut?.(reference),
       }),

@@ -38,7 +38,8 @@ export async function openMarket(processes: Processes, seed: number): Promise<Ma
   const courier = new Courier(randomOf(seed, 2), fake, processes, new URL(noticeURL).pathname)
   courier.becomeReliable()
   const secrets = secretBox(Buffer.from(SECRET_KEY, 'base64'))
-  const world: World = { shop, merchant, fake, database, secrets, webhook: listener.url, told: newTold() }
+  const parts = { merchant, fake, channels: [], database, secrets }
+  const world: World = { ...parts, shop, webhook: listener.url, told: newTold() }
   return {
     ...{ world, fake, listener, courier, database },
     visit: (number) => new Visit(world, randomOf(seed, 100 + number), number),

@@ -1,4 +1,6 @@
-import type { AttemptStatus, PaymentStatus } from '../payment-answers.ts'
+import { CHANNEL_FACTS, CHANNELS } from '../../../src/kernel/channel.ts'
+import { isMobileNetwork, MOBILE_NETWORKS } from '../../../src/kernel/mobile-networks.ts'
+import type { Attempt, AttemptStatus, PaymentStatus } from '../payment-answers.ts'
 import { Status, type Tone } from './status.tsx'
 
 interface Shown {
@@ -69,8 +71,17 @@ export function providerName(name: string): string {
   return PROVIDERS[name] ?? name
 }
 
+export const CHANNEL_OPTIONS: [string, string][] = CHANNELS.map((channel) => [channel, CHANNEL_FACTS[channel].title])
+const CHANNEL_NAMES = Object.fromEntries(CHANNEL_OPTIONS)
+
 export function channelName(channel: string): string {
-  return channel === 'card' ? 'Card' : 'Bank transfer'
+  return CHANNEL_NAMES[channel] ?? channel
+}
+
+/** What the customer gave: "MTN MoMo, +233•••••4987". */
+export function paidFromText({ phoneNumber, network, bank }: NonNullable<Attempt['paidFrom']>): string {
+  const name = network && isMobileNetwork(network) ? MOBILE_NETWORKS[network] : network
+  return [name, phoneNumber, bank && `bank ${bank}`].filter(Boolean).join(', ')
 }
 
 /** `amount_mismatch: money came …` without the code; a code alone in words. */

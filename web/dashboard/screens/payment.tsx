@@ -13,6 +13,7 @@ import {
   AttemptStatusMark,
   channelName,
   PaymentStatusMark,
+  paidFromText,
   providerName,
   withoutCode,
 } from '../components/payment-status.tsx'
@@ -206,9 +207,10 @@ function Attempts({ attempts, currency }: { attempts: Attempt[]; currency: strin
         },
         {
           name: 'Method',
-          show: ({ provider, channel, reference, providerReference }) => (
+          show: ({ provider, channel, reference, providerReference, paidFrom }) => (
             <div>
               {channelName(channel)}, {providerName(provider)}
+              {paidFrom && <div class="cell-more">{paidFromText(paidFrom)}</div>}
               <div class="cell-more">
                 <code>{reference}</code>
               </div>

@@ -7,7 +7,7 @@ import { useFilters } from '../components/filters.ts'
 import { Field, SelectField } from '../components/form.tsx'
 import { List } from '../components/list.tsx'
 import { NewPayment } from '../components/new-payment.tsx'
-import { PROVIDER_OPTIONS } from '../components/payment-status.tsx'
+import { CHANNEL_OPTIONS, PROVIDER_OPTIONS } from '../components/payment-status.tsx'
 import { Screen } from '../components/screen.tsx'
 import { parseMoney, useZone } from '../components/values.tsx'
 import type { Page, PaymentRow } from '../payment-answers.ts'
@@ -120,11 +120,7 @@ const STATUSES = [
   ['cancelled', 'Cancelled'],
   ['expired', 'Expired'],
 ] as const
-const CHANNELS = [
-  ['', 'All'],
-  ['card', 'Card'],
-  ['virtual-bank-account', 'Bank transfer'],
-] as const
+const ALL_CHANNELS: [string, string][] = [['', 'All'], ...CHANNEL_OPTIONS]
 const ALL_PROVIDERS = [['', 'All'], ...PROVIDER_OPTIONS] as [string, string][]
 
 function Filters({ values, set }: { values: Values; set: SetFilters }) {
@@ -152,7 +148,7 @@ function Filters({ values, set }: { values: Values; set: SetFilters }) {
           <SelectField
             label="Method"
             value={values.channel}
-            options={CHANNELS as readonly (readonly [string, string])[]}
+            options={ALL_CHANNELS}
             onChange={(channel) => set({ channel })}
           />
           <TextFilter label="Currency" name="currency" values={values} set={set} placeholder={DEFAULT_CURRENCY} />

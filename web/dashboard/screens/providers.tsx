@@ -29,12 +29,18 @@ export default function Providers() {
     run: ({ provider }: ProviderRow) => send<KeysVerdict>('POST', merchant.api(`/integrations/${provider}/check`)),
     onDone: ({ keys, reason }) => announce(keys === 'good' ? 'The keys work' : `The keys do not work: ${reason}`),
   })
+  const addChannels = useAction({
+    // An empty list means all that the provider offers.
+    run: ({ provider }: ProviderRow) => send('PUT', merchant.api(`/integrations/${provider}`), { channels: [] }),
+    refresh: [path],
+    done: 'Customers can pay by all methods of this provider now',
+  })
   return (
     <Screen
       title="Providers"
       about={`Who takes the money in ${merchant.mode} mode. The first that fits a payment is used first.`}
     >
-      <ProblemText error={order.error ?? check.error} />
+      <ProblemText error={order.error ?? check.error ?? addChannels.error} />
       <Section title="In use" about={(used?.length ?? 0) > 1 && 'Drag a row, or use the arrows, to change the order.'}>
         <List
           label="Providers in use"
@@ -43,7 +49,15 @@ export default function Providers() {
           rowProps={rowProps}
           columns={[
             { name: 'Order', show: (row) => (used?.indexOf(row) ?? 0) + 1 },
-            { name: 'Provider', show: (row) => <Name row={row} /> },
+            {
+              name: 'Provider',
+              show: (row) => (
+                <div>
+                  <Name row={row} />
+                  <MoreChannels row={row} onAdd={() => addChannels.mutate(row)} />
+                </div>
+              ),
+            },
             {
               name: 'Health',
               show: (row) => <Health row={row} onNotices={() => setOpened({ what: 'notices', row })} />,
@@ -144,7 +158,7 @@ function Name({ row }: { row: ProviderRow }) {
   return (
     <div>
       <span class="cell-main">{row.title}</span>
-      <div class="cell-more">{row.channels.map(channelName).join(', ')}</div>
+      <div class="cell-more">{(row.integration?.channels ?? row.channels).map(channelName).join(', ')}</div>
       <details class="cell-more">
         <summary aria-label={`Fees of ${row.title}`}>Fees</summary>
         <ul>
@@ -155,6 +169,21 @@ function Name({ row }: { row: ProviderRow }) {
           ))}
         </ul>
       </details>
+    </div>
+  )
+}
+
+/** A new version may offer more than was switched on. Nothing is added without the merchant. */
+function MoreChannels({ row, onAdd }: { row: ProviderRow; onAdd: () => void }) {
+  const used = row.integration?.channels ?? row.channels
+  const more = row.channels.filter((channel) => !used.includes(channel)).map(channelName)
+  if (more.length === 0) return null
+  return (
+    <div class="cell-more">
+      Also offered, switched off: {more.join(', ')}.{' '}
+      <button type="button" class="link" aria-label={`Switch on ${more.join(', ')} of ${row.title}`} onClick={onAdd}>
+        Switch on
+      </button>
     </div>
   )
 }

@@ -1,13 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type MerchantId, uuidOf } from '../../../kernel/ids.ts'
 import type { Mode } from '../../../kernel/mode.ts'
-import { answerPrompt } from './answer-prompt.ts'
+import { answerPrompt, booksByNow } from './answer-prompt.ts'
 import { cardOf, parseCardNumber } from './cards.ts'
 import type { Dice } from './dice.ts'
 import { findFaults, saveFaults } from './fault-store.ts'
 import { NO_FAULTS } from './faults.ts'
 import { isReference, readAnswer, readControlCharge, readFaults, readLedgerQuery, readTransfer } from './input.ts'
-import { type Books, booksOf, type LedgerDeps } from './ledger.ts'
+import type { Books, LedgerDeps } from './ledger.ts'
 import { findPayment, findPaymentsAfter, findTransactions } from './ledger-store.ts'
 import { placeOfMerchant } from './place.ts'
 import { failureOf, ledgerOf, type Payment, recordOf, type Transaction } from './record.ts'
@@ -92,7 +92,7 @@ export function controlRoutes(app: FastifyInstance, { ledger, dice, verifyCreden
     const merchantUuid = await merchantOf(request)
     const { reference } = request.query
     if (reference !== undefined) {
-      const { payment, transactions } = await booksOf(database, await paymentOf(merchantUuid, reference))
+      const { payment, transactions } = await booksByNow(ledger, await paymentOf(merchantUuid, reference), dice)
       return { data: ledgerOf(payment, transactions) }
     }
     const { after, limit } = readLedgerQuery(request.query)

@@ -72,7 +72,7 @@ export function readCode(value: unknown): string {
   return readText(readBody(value), 'code')
 }
 
-const ANSWERS = ['approve', 'refuse', 'expire'] as const
+export const ANSWERS = ['approve', 'refuse', 'expire'] as const
 export type CustomerAnswer = (typeof ANSWERS)[number]
 
 export function readAnswer(value: unknown): CustomerAnswer {

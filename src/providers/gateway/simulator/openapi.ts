@@ -1,4 +1,5 @@
 import { FAULT_KINDS } from './faults.ts'
+import { ANSWERS } from './input.ts'
 
 const integer = { type: 'integer' }
 const text = { type: 'string' }
@@ -61,6 +62,30 @@ export const controlOperations: Record<string, Record<string, Operation>> = {
       },
       status: 200,
       answer: { ...order, result: 'paid' },
+    },
+  },
+  '/prompts/{reference}': {
+    post: {
+      operationId: 'sandboxAnswer',
+      summary: 'Answer for the customer',
+      description:
+        'Approves or refuses a payment by mobile money, USSD, bank or QR code, or lets its time run out. An approval is taken after that, too. See the test phone numbers in docs/sandbox.md.',
+      parameters: [
+        {
+          name: 'reference',
+          in: 'path',
+          required: true,
+          schema: text,
+          description: '`providerReference` of the attempt.',
+        },
+      ],
+      body: {
+        properties: { answer: { type: 'string', enum: ANSWERS } },
+        required: ['answer'],
+        example: { answer: 'approve' },
+      },
+      status: 200,
+      answer: { ...order, channel: 'mobile-money' },
     },
   },
   '/transfers': {

@@ -32,8 +32,8 @@ export interface Simulator {
   /** For a context of its own, under the prefix /sandbox/gateway. */
   routes(app: FastifyInstance): Promise<void>
   /**
-   * Sends up to `limit` notices that are due and decides as many payments whose customer acts by now. Returns the larger
-   * number. Any number of processes may do so at once.
+   * Sends up to `limit` notices that are due, and decides as many payments whose customer acts by now. Returns the
+   * larger number. Any number of processes may do so at once.
    */
   sendDueNotices(limit: number): Promise<number>
   /** Old rows of its books. */
