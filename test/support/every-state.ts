@@ -125,6 +125,11 @@ export async function everyState(service: PayingService, shop: Shop, changes: ob
   await database.rows(sql`
     update attempts set status = 'processing', instructions = null, created_at = now() + interval '1 hour', asked_at = now() + interval '1 hour'
      where payment_id = ${uuidOf(states.processing.id)}`)
+  // A prompt lives for two minutes, which a test may take longer than.
+  for (const { id } of [states.prompt, states.code, states.pay_to, states.dial, states.qr]) {
+    await database.rows(sql`
+      update attempts set instructions_expire_at = now() + interval '1 hour' where payment_id = ${uuidOf(id)}`)
+  }
   // In a currency that no integration has any more.
   await database.rows(sql`update payments set currency = 'EUR' where id = ${uuidOf(states.unpayable.id)}`)
   await (await openPage(states.confirming.url)).post({ action: 'check' })

@@ -87,8 +87,8 @@ export function dial(screen: Of<'dial'>, view: View): Html {
   const { given } = screen
   return html`<h2 id="heading" tabindex="-1">${texts.dial}</h2>
 <p>${texts.dialNote(given.bankName ?? undefined)}</p>
-${providersWords(given.message, view)}
 ${dialLink(given.code, view)}
+${providersWords(given.message, view)}
 <p class="note">${countdown(screen.expiresAt, view)}</p>
 ${checkAndLeave(screen, view)}`
 }
@@ -120,8 +120,9 @@ function providersWords(message: string | undefined, { payment }: View): Html | 
   if (!message) return null
   const address = payment.mode === 'sandbox' ? /https?:\/\/\S+$/.exec(message)?.[0] : undefined
   const words = address ? message.slice(0, -address.length) : message
-  const link = address && html`<a href="${address}" target="_blank" rel="noopener">${address}</a>`
-  return html`<p class="note"><bdi>${words}${link}</bdi></p>`
+  const link = address && html`<a class="button quiet" href="${address}" target="_blank" rel="noopener">${address}</a>`
+  return html`<p class="note"><bdi>${words}</bdi></p>
+${link}`
 }
 
 function checkAndLeave(screen: OutsideScreen, view: View): Html {

@@ -24,6 +24,7 @@ export const CONTENTS: { heading: string; pages: Entry[] }[] = [
       { name: 'channels/bank', label: 'Pay with bank', summary: 'The customer approves at the bank' },
       { name: 'channels/qr', label: 'QR codes', summary: 'A code to scan' },
       { name: 'returning', label: 'The customer returns', summary: 'Return parameters, and a complete shop' },
+      { name: 'payment-page', label: 'The payment page', summary: 'Methods, requests on the phone, languages' },
       { name: 'widget', label: 'The widget', summary: 'The payment page in a window over your shop' },
       { name: 'links', label: 'Payment links', summary: 'One link for many customers' },
       { name: 'shops', label: 'Shop systems', summary: 'Plug-ins for Vendure and Medusa' },
