@@ -150,10 +150,8 @@ test('B12: money in another currency is never a success: it is recorded, not cou
   await workedOff(database, order, 2)
   const after = await between.shop.payment(payment.id)
   assert.deepEqual([after.status, after.amountPaid, after.attempts[0].amountReceived], ['pending', 0, 0])
-  assert.deepEqual(
-    [after.attempts[0].status, after.attempts[0].failure.code, after.attempts[0].needsReview],
-    ['failed', 'amount_mismatch', 'amount_mismatch: money came in another currency.'],
-  )
+  assert.deepEqual([after.attempts[0].status, after.attempts[0].failure.code], ['failed', 'amount_mismatch'])
+  assert.match(after.attempts[0].needsReview, /^amount_mismatch: money came in another currency: .*12,500/)
   const { eventTypes, receipts } = await recordsOf(database, payment)
   assert.deepEqual(receipts, [{ attempt: 1, amount: AMOUNT, currency: 'USD', counted: false }])
   assert.deepEqual(eventTypes.slice(2), ['attempt.failed', 'attempt.needs_review'])

@@ -11,6 +11,7 @@ import type { Providers } from '../../src/providers/provider.ts'
 import { startFakeFlutterwave } from '../fakes/flutterwave/fake.ts'
 import { type FakePaystack, startFakePaystack } from '../fakes/paystack/fake.ts'
 import { startById } from '../support/by-id.ts'
+import { openCases } from '../support/cases.ts'
 import { eventually, request, type Shop } from '../support/paying.ts'
 import { becomes } from '../support/provider-journey.ts'
 import { type At, at, newEmail, noticeUrl, startProviderWorld } from '../support/provider-world.ts'
@@ -238,7 +239,22 @@ test('retired keys are deleted after 180 days, with an audit entry, unless somet
     select place, gen_random_uuid(), payment_id, id, merchant_id, mode, 100, currency, 'merchant', false, 'pending'
       from attempts where payment_id = ${uuidOf(open.id)}`)
   assert.equal(await isKept(), true, 'a refund is pending')
-  await database.rows(sql`delete from refunds where payment_id = ${uuidOf(open.id)}`)
+  const refundResolved = (days: number) => sql`
+    update refunds set status = 'successful', resolved_at = now() - ${days} * interval '1 day'
+     where payment_id = ${uuidOf(open.id)}`
+  await database.rows(refundResolved(179))
+  assert.equal(await isKept(), true, 'a refund was done lately, and can still fail')
+  await database.rows(refundResolved(181))
+  await openCases(database, [open.reference], 'contradiction: the provider names less.')
+  assert.equal(await isKept(), true, 'a case is open')
+  await database.rows(sql`delete from cases where payment_id = ${uuidOf(open.id)}`)
+  await database.rows(sql`
+    insert into receipts (place, merchant_id, mode, provider, account, transaction_id, amount, currency, counted, returned, taken_at)
+    select place, merchant_id, mode, provider, account, 'unmatched', 100, currency, false, 0, now()
+      from attempts where payment_id = ${uuidOf(open.id)}`)
+  assert.equal(await isKept(), true, 'its money is unmatched')
+  await database.rows(sql`
+    update receipts set returned = amount where merchant_id = ${uuidOf(shop.merchantId)} and transaction_id = 'unmatched'`)
   await database.rows(sql`
     insert into disputes (place, id, payment_id, attempt_id, merchant_id, mode, provider_dispute_id, amount, currency, status, opened_at)
     select place, gen_random_uuid(), payment_id, id, merchant_id, mode, 'd1', 100, currency, 'open', now()

@@ -29,7 +29,7 @@ import {
   toldOf,
   typesTold,
 } from '../support/returns.ts'
-import { AMOUNT, charge, loseNotices, type Paid, paid } from '../support/sandbox-payments.ts'
+import { AMOUNT, charge, loseNotices, type Paid, paid, start } from '../support/sandbox-payments.ts'
 import type { Answer } from '../support/service.ts'
 
 const service = await startPaying()
@@ -192,6 +192,22 @@ test('more than was received is never recorded as returned; the attempt needs re
   const reviews = await database.rows(sql`
     select from events where payment_id = ${uuidOf(payment.id as PaymentId)} and type = 'attempt.needs_review'`)
   assert.equal(reviews.length, 1)
+})
+
+test('a listed refund of money that is not on record waits for it for a week; then a person decides', async () => {
+  const shop = await service.addShop()
+  const { payment, order } = await start(shop)
+  const waiting: Paid = { id: payment.id, reference: payment.reference, order }
+  const daysAgo = (days: number) => ({ at: new Date(Date.now() - days * DAY * 1_000) })
+  const reviewAfter = async (days: number) => {
+    const found = await reconcileWith(waiting, [listedRefund('t-1', AMOUNT, daysAgo(days))])
+    const { needsReview } = (await shop.payment(payment.reference)).attempts[0]
+    return [found.kind === 'reconciled' && found.waits !== null, needsReview]
+  }
+  assert.deepEqual(await reviewAfter(6), [true, null])
+  const [waits, needsReview] = await reviewAfter(8)
+  assert.equal(waits, false)
+  assert.match(String(needsReview), /^refund_mismatch: .*the payment that it refunds is not on record yet\.$/)
 })
 
 test('a refund has the days that its provider takes, counted from when it took the customer’s account', async () => {

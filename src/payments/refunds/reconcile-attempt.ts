@@ -133,7 +133,7 @@ function takeRefund(work: Reconciliation, listed: ListedRefund, waits: string[])
       if (match.review) markForReview(work, match.review)
       break
     case 'waits':
-      waits.push(match.because)
+      waitFor(work, listed, match.because, waits)
       break
     case 'unfit':
       markForReview(work, `refund_mismatch: ${match.because}.`)
@@ -141,6 +141,14 @@ function takeRefund(work: Reconciliation, listed: ListedRefund, waits: string[])
     case 'nothing':
       break
   }
+}
+
+const WAITS_MS = 7 * 86_400_000
+
+/** What cannot be matched for a week is for a person. */
+function waitFor(work: Reconciliation, { at, amount }: ListedRefund, because: string, waits: string[]): void {
+  if (work.deps.clock.now().getTime() - at.getTime() < WAITS_MS) waits.push(because)
+  else markForReview(work, `refund_mismatch: a refund of ${formatMoney(amount)} is listed for a week, and ${because}.`)
 }
 
 const FAILED = 'The provider could not give the money back.'
@@ -160,7 +168,7 @@ function takeKnown(work: Reconciliation, refund: Refund, listed: ListedRefund, w
   if (status === 'failed' && isOfReversed)
     markForReview(work, `refund_failed: the provider kept ${refund.amount} that is on record as given back.`)
   else if (status === 'failed') failRefund(work, refund, FAILED)
-  else if (exceeded?.kind === 'waits') waits.push(exceeded.because)
+  else if (exceeded?.kind === 'waits') waitFor(work, listed, exceeded.because, waits)
   else if (exceeded) markForReview(work, `refund_mismatch: ${exceeded.because}.`)
   else completeRefund(work, refund, refundId)
 }

@@ -31,7 +31,7 @@ export interface NewReceipt extends Receipt {
   isReturnedUnderOtherKeys?: true
 }
 
-export const WRONG_CURRENCY = 'amount_mismatch: money came in another currency.'
+const WRONG_CURRENCY = 'amount_mismatch: money came in another currency'
 const RETURNED_UNDER_OTHER_KEYS =
   'reversed: equal money is on record with other keys, and was returned by hand. If those are of another account, this money is still there.'
 
@@ -165,9 +165,11 @@ export function splitSurplus(attempt: Attempt, receipts: NewReceipt[]): [NewRece
   return [needed, surplus]
 }
 
-/** The reason for a review of new money, or null. */
+/** The reason for a review of new money, or null. It names the transactions: the next ones are another fact. */
 export function reviewReasonOf(newReceipts: NewReceipt[], { currency }: Attempt): string | null {
-  if (newReceipts.some(({ amount }) => amount.currency !== currency)) return WRONG_CURRENCY
+  const wrong = newReceipts.filter(({ amount }) => amount.currency !== currency)
+  const names = wrong.map(({ amount, transactionId }) => `${formatMoney(amount)} (transaction ${transactionId})`)
+  if (wrong.length > 0) return `${WRONG_CURRENCY}: ${names.join(', ')}.`
   return newReceipts.some(({ isReturnedUnderOtherKeys }) => isReturnedUnderOtherKeys) ? RETURNED_UNDER_OTHER_KEYS : null
 }
 

@@ -202,3 +202,12 @@ test('an answer that denies recorded money pays nothing; the next one that does 
   assert.deepEqual(sums(denied.state), ['pending', PRICE, 0])
   assert.deepEqual(sums(settleWith(denied.state, card.attempt, paid()).state), ['successful', PRICE, 0])
 })
+
+test('a second transaction in another currency is told while the case of the first one is open', () => {
+  const { state, attempt } = waiting('virtual-bank-account')
+  const dollars = (amount: number) => paid(receipt(amount, 'USD' as Currency))
+  const one = settleWith(state, attempt, dollars(100))
+  const two = settleWith(one.state, attempt, dollars(100))
+  assert.deepEqual(types(two), ['attempt.needs_review'])
+  assert.match(reviewOfFirst(two) ?? '', /\(transaction tx\d+\)\. amount_mismatch: .*\(transaction tx\d+\)\.$/)
+})

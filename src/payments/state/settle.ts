@@ -5,14 +5,7 @@ import { type Attempt, comesInParts, isOpen, payableAgain } from './attempt.ts'
 import { attemptAfter } from './attempt-after.ts'
 import { raise, reasonOf, settleCases } from './case.ts'
 import { isOverdue, restartSchedule, UNANSWERED, withNextCheck } from './check-schedule.ts'
-import {
-  AFTER_LOSS,
-  areIdsProviders,
-  isAnsweredBySuccess,
-  reviewReasonOf,
-  SURPLUS_WITHOUT_IDS,
-  WRONG_CURRENCY,
-} from './new-receipt.ts'
+import { AFTER_LOSS, areIdsProviders, isAnsweredBySuccess, reviewReasonOf, SURPLUS_WITHOUT_IDS } from './new-receipt.ts'
 import type { OutcomeReport } from './outcome-report.ts'
 import type { Payment } from './payment.ts'
 import {
@@ -143,8 +136,8 @@ function settleBeforeSuccess(
   // An answer that denies recorded money does not pay with it. The money counts, and the next answer may pay.
   const isDenied = contradiction !== undefined && reasonOf(contradiction) === 'contradiction'
   if (!isDenied && isPaidInFull(attempt, outcome)) return succeed(state, before, attempt, now)
-  const isNewlyWrong = state.cases.some(({ news, summary }) => news !== null && summary.endsWith(WRONG_CURRENCY))
-  if (isNewlyWrong) return failAsMismatch(state, before, attempt, now)
+  if (report.newReceipts.some((each) => each.amount.currency !== attempt.currency))
+    return failAsMismatch(state, before, attempt, now)
   if (returned > 0 && heldAmount(attempt) === 0) return failAsReversed(state, before, attempt, now)
   const partlyReversed =
     returned > 0 ? `reversed: ${returned} was given back at the provider; ${heldAmount(attempt)} is left.` : null
