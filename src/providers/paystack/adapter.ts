@@ -25,7 +25,7 @@ import {
 } from './mapping.ts'
 import { findForgery, readingOf, readNoticeBody } from './notices.ts'
 import { listBanks, refunds } from './refunds.ts'
-import { listsOf, type Reversals, reversalsOf, reversedBy } from './reversals.ts'
+import { listsOf, markUnlisted, type Reversals, reversalsOf, reversedBy } from './reversals.ts'
 import {
   type PaystackTransaction,
   readAccount,
@@ -195,7 +195,8 @@ function connect({ mode, settings, baseURL, http }: ClientOptions): ProviderClie
       const reversals = await reversalsOf(get, mode, transaction)
       if ('kind' in reversals) return reversals
       const returned = reversedBy(reversals, transaction)
-      return typeof returned === 'object' ? returned : outcomeOf(transaction, channel, returned)
+      if (typeof returned === 'object') return returned
+      return markUnlisted(outcomeOf(transaction, channel, returned), reversals)
     },
 
     async listReversals({ providerReference }, transactionIds) {

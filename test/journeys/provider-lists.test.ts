@@ -239,3 +239,34 @@ test('a list that is late by a day is one case, until a person closes it', async
   assert.equal(closed.status, 200)
   assert.deepEqual(await fails(), [], 'it is known')
 })
+
+test('a reversal that no list names is recorded after a day, and a person knows of it before', async () => {
+  const place = await world.addProvider(() => startFakePaystack({ after }))
+  const { reference, order } = await paid(place)
+  place.fake.find(order).status = 'reversed'
+  const now = async () => {
+    await everyWindow(place)
+    return [(await place.payment(reference)).amountRefunded, (await openCases(place)).map(({ reason }) => reason)]
+  }
+  assert.deepEqual(await now(), [0, ['refund_mismatch']])
+  await database.rows(sql`
+    update cases set opened_at = opened_at - interval '1 day' where merchant_id = ${place.shop.merchantUuid}`)
+  assert.deepEqual(await now(), [place.amount, []])
+  // Part of it was a refund of the dashboard, which is listed after that day.
+  await place.fake.refundAtProvider(order, 100_000)
+  place.fake.takeNotices()
+  assert.deepEqual(await now(), [place.amount, ['refund_mismatch']])
+})
+
+test('a reversal is booked again in its right amount when the list of refunds had lagged', async () => {
+  const place = await world.addProvider(() => startFakePaystack({ after }))
+  const { reference, order } = await paid(place)
+  await place.fake.refundAtProvider(order, 100_000)
+  place.fake.takeNotices()
+  const late = place.fake.refunds.splice(0)
+  await reconcile(parts, place.shop, '48 hours')
+  place.fake.refunds.push(...late)
+  await everyWindow(place)
+  const { amountRefunded } = await place.payment(reference)
+  assert.ok(amountRefunded === 100_000 || (await openCases(place)).length > 0, `${amountRefunded} is on record`)
+})
