@@ -224,6 +224,8 @@ export interface Receipt {
    * a share of 0.
    */
   returnedIsOfOrder?: true
+  /** No list of the provider names what went back, so `returned` is all of it. A list may lag. */
+  returnedIsUnlisted?: true
 }
 
 export interface Failure {

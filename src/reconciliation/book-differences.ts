@@ -146,8 +146,12 @@ export async function askForAbsent(
   return 'gone'
 }
 
-/** An attempt with an unfinished refund or dispute that is in no list that is read daily. */
-export async function askForOpen(deps: PaymentDeps, id: AttemptId): Promise<'answered' | 'unanswered'> {
+/** An attempt with an unfinished refund or dispute that is in no list that is read daily. `isSilent`: for a week. */
+export async function askForOpen(
+  deps: PaymentDeps,
+  id: AttemptId,
+  isSilent: boolean,
+): Promise<'answered' | 'unanswered'> {
   const attempt = await findAttempt(deps.database, id)
   const reconciled = attempt && (await reconcileAttempt(deps, attempt))
   if (attempt && reconciled?.kind === 'missing')
@@ -156,5 +160,12 @@ export async function askForOpen(deps: PaymentDeps, id: AttemptId): Promise<'ans
       attempt,
       'missing_at_provider: a refund or dispute of this order is not finished, and the provider does not know the order. Look for it in its dashboard.',
     )
-  return reconciled?.kind === 'unanswered' ? 'unanswered' : 'answered'
+  if (reconciled?.kind !== 'unanswered') return 'answered'
+  if (attempt && isSilent)
+    await reviewAttempt(
+      deps,
+      attempt,
+      'unanswered: a refund or dispute of this order is not finished, and the provider has not answered about it for a week. Look at it in its dashboard: the keys may be refused.',
+    )
+  return 'unanswered'
 }

@@ -17,7 +17,7 @@ export type Page =
   | { kind: 'page'; listing: Listing; nextCursor: string | null; unreadable: OfOrder[] }
   | { kind: 'unsupported'; because: string }
   /** These keys list nothing: they are deleted, or the provider refuses retired ones. The next version goes on. */
-  | { kind: 'skipped' }
+  | { kind: 'skipped'; areRefused: boolean }
   | { kind: 'unknown'; because: string }
 
 /** One page of a list of an account, read with one version of its keys. */
@@ -30,7 +30,7 @@ export async function readPage(
   try {
     client = await providers.connect(scope, scope.provider, { keysVersion })
   } catch (error) {
-    if (error instanceof NotSetUp) return { kind: 'skipped' }
+    if (error instanceof NotSetUp) return { kind: 'skipped', areRefused: false }
     throw error
   }
   const answer = await client.lists?.[kind]?.(range, cursor)
@@ -42,8 +42,8 @@ export async function readPage(
     }
   const isRetired = keysVersion !== scope.keysVersion
   const keys = isRetired || answer.kind === 'unsupported' ? (await client.verifyKeys()).kind : 'unknown'
-  // After a rotation the provider refuses the old keys. The current ones list the same account.
-  if (isRetired && keys === 'bad') return { kind: 'skipped' }
+  // After a rotation the provider refuses the old keys. The current ones should list the same account.
+  if (isRetired && keys === 'bad') return { kind: 'skipped', areRefused: true }
   // A list that breaks off is there, and refused keys say nothing of it.
   if (answer.kind === 'unsupported' && cursor === null && keys === 'good') return answer
   return { kind: 'unknown', because: answer.because }

@@ -11,6 +11,7 @@ import {
 } from '../payments/store/provider-audit.ts'
 import { askForAbsent, askForOpen, bookDifferences } from './book-differences.ts'
 import { type Compared, compareEntries, unreadableOfOurs } from './compare-entries.ts'
+import { watchEarlierAccount } from './earlier-account.ts'
 import { type ListKind, readPage } from './read-list.ts'
 import {
   claimDueRuns,
@@ -35,6 +36,8 @@ const LAG_MS = HOUR_MS
 const ASKED_PER_STEP = 20
 const MOST_ASKED = 200
 const MOST_COUNTED = 10_000
+/** Runs about open refunds and disputes in which an order was not answered; then each such order is a case. */
+const MOST_SILENT_MS = 7 * 24 * HOUR_MS
 /** More absent receipts than this are no orders, but an account: its keys may be of another one. */
 const MOST_ABSENT = 5
 const MOST_ABSENT_SHARE = 0.01
@@ -112,6 +115,8 @@ async function readNextPage(deps: PaymentDeps, run: Begun, kind: ListKind): Prom
   if (page.kind === 'unknown') return fail(deps, run, page.because)
   const unreadable = page.kind === 'page' && (await unreadableOfOurs(deps, run, page.unreadable))
   if (unreadable) return fail(deps, run, unreadable)
+  if (page.kind === 'skipped' && page.areRefused && run.window === '8 days' && kind === 'transactions')
+    await watchEarlierAccount(deps, run, keysVersion)
   const next = versions[versions.indexOf(keysVersion) + 1]
   const nextCursor = page.kind === 'page' ? page.nextCursor : null
   const isLast = nextCursor === null && next === undefined
@@ -208,13 +213,20 @@ async function askOpen(deps: PaymentDeps, run: Begun): Promise<void> {
     ...{ disputesBefore: before('disputes'), refundsBefore: before('refunds') },
     ...{ after: run.cursor ?? FIRST_UUID, limit: ASKED_PER_STEP },
   })
+  const silentFor = run.failedSince ? clock.now().getTime() - run.failedSince.getTime() : 0
+  let unanswered = run.counts.absent
   for (const id of ids) {
     await holdLease(deps, run)
-    await askForOpen(deps, id)
+    if ((await askForOpen(deps, id, silentFor >= MOST_SILENT_MS)) === 'unanswered') unanswered++
   }
   const last = ids.at(-1)
-  const counts = { ...run.counts, asked: run.counts.asked + ids.length }
-  if (ids.length < ASKED_PER_STEP || !last) return finish(deps, { ...run, counts })
+  const counts = { ...run.counts, asked: run.counts.asked + ids.length, absent: unanswered }
+  if (ids.length < ASKED_PER_STEP || !last) {
+    if (unanswered === 0) return finish(deps, { ...run, counts })
+    const failure = `the provider did not answer about ${unanswered} orders with an open refund or dispute`
+    const dueAt = nextDue(run.window, run.startedAt, Math.random())
+    return saveFinished(database, { ...run, counts }, { at: clock.now(), dueAt, failure })
+  }
   return saveProgress(database, { ...run, counts, cursor: uuidOf(last) }, clock.now())
 }
 

@@ -34,6 +34,7 @@ export interface Counts {
   booked: number
   foreign: number
   asked: number
+  /** Of open refunds and disputes: orders without an answer. */
   absent: number
 }
 
@@ -133,7 +134,10 @@ export async function keepLease(db: Queries, { lease }: Run): Promise<boolean> {
   return row !== undefined
 }
 
-/** Saves where a run goes on, and when; it has answered, so it fails no more. */
+/**
+ * Saves where a run goes on, and when; it has answered, so it fails no more. Of open refunds and disputes, only a whole
+ * run says so.
+ */
 export async function saveProgress(db: Queries, run: Run, dueAt: Date): Promise<void> {
   const { counts, range } = run
   await db.rows(sql`
@@ -141,7 +145,7 @@ export async function saveProgress(db: Queries, run: Run, dueAt: Date): Promise<
        set started_at = ${run.startedAt}, range_from = ${range?.from ?? null}, range_to = ${range?.to ?? null}, phase = ${run.phase},
            keys_version = ${run.readWith}, cursor = ${run.cursor}, listed = ${counts.listed}, agreed = ${counts.agreed},
            booked = ${counts.booked}, foreign_count = ${counts.foreign}, asked = ${counts.asked}, absent = ${counts.absent},
-           unsupported = ${run.unsupported}, failure = null, failed_since = null,
+           unsupported = ${run.unsupported}, failure = null, failed_since = case when kind = 'open' then failed_since end,
            due_at = ${dueAt}, lease = null, leased_until = '-infinity'
      where lease = ${run.lease}`)
 }

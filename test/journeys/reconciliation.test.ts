@@ -205,7 +205,12 @@ for (const [name, start, reverse] of [
     const place = await world.addProvider<any>(() => start({ after }))
     const { reference, order } = await paid(place)
     reverse(place.fake, order)
-    for (const window of ['48 hours', '8 days', '48 hours'] as const) await reconcile(parts, place.shop, window)
+    for (const window of ['48 hours', '8 days', '48 hours'] as const) {
+      await reconcile(parts, place.shop, window)
+      // Of Paystack, the case tells since when it is so.
+      await database.rows(sql`
+        update cases set opened_at = opened_at - interval '1 day' where merchant_id = ${place.shop.merchantUuid}`)
+    }
     const { status, amountPaid, amountRefunded, attempts } = await place.payment(reference)
     assert.deepEqual(
       [status, amountPaid, amountRefunded, attempts[0].needsReview],

@@ -5,7 +5,15 @@ import { changePayment } from '../change-payment.ts'
 import type { PaymentDeps } from '../deps.ts'
 import { type Attempt, handleOf } from '../state/attempt.ts'
 import { type Dispute, disputeChange, withListed } from '../state/dispute.ts'
-import { chargebackId, matchKnown, matchLoss, matchRefund, rankOf, whyExceeded } from '../state/match-reversals.ts'
+import {
+  chargebackId,
+  isUnnamed,
+  matchKnown,
+  matchLoss,
+  matchRefund,
+  rankOf,
+  whyExceeded,
+} from '../state/match-reversals.ts'
 import { attemptIn } from '../state/payment-state.ts'
 import type { Refund } from '../state/refund.ts'
 import { unlistedReversal } from '../state/unlisted-reversal.ts'
@@ -13,6 +21,7 @@ import { disputesOf } from '../store/disputes.ts'
 import { allTransactionsOf } from '../store/receipts.ts'
 import { refundsOfOthers } from '../store/refunds.ts'
 import {
+  closeCases,
   completeRefund,
   failRefund,
   keepDispute,
@@ -75,12 +84,37 @@ export async function reconcileAttempt(
       const reconciled = recordDifferences(work, { ...answer, refunds })
       const isSettled = reconciled.kind === 'reconciled' && reconciled.changes === 0 && reconciled.waits === null
       const unlisted = isSettled ? unlistedReversal(work, state.receipts, receipts, refunds) : 0
-      if (unlisted === 0) return reconciled
-      recordRefund(work, unlisted, null)
-      return { ...reconciled, changes: 1 }
+      const isSure = receipts.length > 0 && !receipts.some(({ returnedIsUnlisted }) => returnedIsUnlisted)
+      if (unlisted > 0 && !isSure && !isKnownForADay(work, unlisted)) {
+        markForReview(work, unlistedCase(work, unlisted))
+        return reconciled
+      }
+      if (unlisted > 0) recordRefund(work, unlisted, null)
+      if (unlisted > 0 || isSure) closeUnlisted(work)
+      return unlisted > 0 ? { ...reconciled, changes: 1 } : reconciled
     },
   })
 }
+
+const UNLISTED = 'refund_mismatch: the provider says that money went back, and lists no refund or dispute of it'
+const DAY_MS = 86_400_000
+
+/** A list may lag. So what no list names is a case first, and is recorded when it is still so after a day. */
+const unlistedCase = ({ attempt: { currency } }: Reconciliation, amount: number) =>
+  `${UNLISTED}: ${formatMoney({ amount, currency })}. It is recorded when it is still so after a day.`
+
+function isKnownForADay(work: Reconciliation, amount: number): boolean {
+  const before = work.deps.clock.now().getTime() - DAY_MS
+  return work.state.cases.some(
+    ({ subject, summary, openedAt }) =>
+      subject.id === work.attempt.id &&
+      summary.split('\n').includes(unlistedCase(work, amount)) &&
+      openedAt.getTime() <= before,
+  )
+}
+
+/** It is recorded, or a list names it now. */
+const closeUnlisted = (work: Reconciliation) => closeCases(work, UNLISTED)
 
 /** A difference that stays after the provider was asked: a person decides. */
 export function reviewAttempt(deps: PaymentDeps, attempt: Attempt, why: string): Promise<void> {
@@ -92,6 +126,7 @@ export function reviewAttempt(deps: PaymentDeps, attempt: Attempt, why: string):
 
 function recordDifferences(work: Reconciliation, { refunds, disputes }: Reversals): Reconciled {
   const before = work.state.payment.sequence
+  const unnamed = unnamedIn(work)
   const waits: string[] = []
   const listed = refunds.toSorted((a, b) => rankOf(a) - rankOf(b) || a.at.getTime() - b.at.getTime())
   // Known refunds first: a resolved one changes the amount that is left for the others.
@@ -104,6 +139,7 @@ function recordDifferences(work: Reconciliation, { refunds, disputes }: Reversal
   for (const refund of others.toSorted((a, b) => b.amount.amount - a.amount.amount))
     if (matchRefund(work, refund).kind === 'adopts') takeRefund(work, refund, waits)
   for (const refund of others) if (!isOnRecord(work, refund)) takeRefund(work, refund, waits)
+  reviewRest(work, unnamed)
   return {
     kind: 'reconciled',
     changes: work.state.payment.sequence - before,
@@ -111,6 +147,22 @@ function recordDifferences(work: Reconciliation, { refunds, disputes }: Reversal
     isOpen:
       waits.length > 0 || [...refunds, ...disputes].some(({ status }) => status === 'pending' || status === 'open'),
   }
+}
+
+/** What is on record as given back, and in no list of the provider. */
+function unnamedIn({ refunds }: Reconciliation): number {
+  return refunds.filter(isUnnamed).reduce((sum, { amount }) => sum + amount, 0)
+}
+
+const REST = 'refund_mismatch: a part of what is on record as given back is in no list of the provider'
+
+/** Refunds have adopted a part of what was recorded without one: perhaps no more than that went back. */
+function reviewRest(work: Reconciliation, before: number): void {
+  const amount = unnamedIn(work)
+  const { currency } = work.attempt
+  if (amount > 0 && amount < before)
+    markForReview(work, `${REST}: ${formatMoney({ amount, currency })}. Compare with its dashboard.`)
+  if (amount === 0 && before > 0) closeCases(work, REST)
 }
 
 /** Under its id: a refund that was just adopted, or one that the list names twice. */

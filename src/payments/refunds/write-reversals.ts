@@ -4,7 +4,7 @@ import { newId } from '../../kernel/ids.ts'
 import type { ListedDispute } from '../../providers/provider.ts'
 import { writeDecision } from '../change-payment.ts'
 import type { PaymentDeps } from '../deps.ts'
-import { raise } from '../state/case.ts'
+import { type Case, raise, settleCases } from '../state/case.ts'
 import { type Dispute, disputeView } from '../state/dispute.ts'
 import { chargebackId, isChargebackOf, type OnRecord } from '../state/match-reversals.ts'
 import { type Change, decide, type PaymentState } from '../state/payment-state.ts'
@@ -146,6 +146,13 @@ export function markForReview(work: Reconciliation, why: string): void {
   if (raised.cases === state.cases) return
   deps.log.error({ attemptId: attempt.id, provider: attempt.provider }, 'attempt needs review')
   write(work, raised, [])
+}
+
+/** The books agree again: closes the cases of the attempt that say nothing but this. */
+export function closeCases(work: Reconciliation, said: string): void {
+  const saysOnly = ({ summary }: Case) => summary.split('\n').every((line) => line.startsWith(said))
+  const after = settleCases(work.state, work.attempt.id, work.deps.clock.now(), saysOnly)
+  if (after.cases.some((each, index) => each !== work.state.cases[index])) write(work, after, [])
 }
 
 export function recordDispute(work: Reconciliation, listed: ListedDispute): Dispute {

@@ -87,7 +87,7 @@ function matchUnknownRefund({ attempt, refunds, disputes }: OnRecord, listed: Li
 }
 
 /** Money that was reversed before we first saw it, recorded without the provider's refund id. */
-function isUnnamed({ kind, status, providerRefundId }: Refund): boolean {
+export function isUnnamed({ kind, status, providerRefundId }: Refund): boolean {
   return kind === 'provider' && status === 'successful' && providerRefundId === null
 }
 

@@ -197,6 +197,20 @@ export async function countReceipts(db: Queries, scope: AuditScope, { from, to }
   return row?.count ?? 0
 }
 
+/** The last transaction of a payment that was taken with these keys; null when there is none since then. */
+export async function newestTransaction(
+  db: Queries,
+  { place, merchantId, mode, provider }: AuditScope,
+  { keysVersion, since }: { keysVersion: number; since: Date },
+): Promise<string | null> {
+  const row = await db.row<{ transaction_id: string }>(sql`
+    select transaction_id from receipts
+     where place = ${place} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and provider = ${provider}
+       and account = ${keysVersion} and taken_at >= ${since} and attempt_id is not null
+     order by taken_at desc limit 1`)
+  return row?.transaction_id ?? null
+}
+
 /** The attempts that have these orders, by our reference or the provider's own. */
 export async function findOrders(
   db: Queries,

@@ -144,6 +144,8 @@ const receipt = (amount: number, returned?: number) => ({
 })
 const paidNow = { status: 'success', paid_at: at, paidAt: undefined }
 
+const whole = receipt(500_000, 500_000)
+const unlisted = { ...whole, receipts: whole.receipts.map((one) => ({ ...one, returnedIsUnlisted: true })) }
 const STATES: [string, object, object, Channel?][] = [
   ['abandoned is a link that was never used', { status: 'abandoned' }, pending],
   ['ongoing is the customer at work', { status: 'ongoing' }, pending],
@@ -158,7 +160,7 @@ const STATES: [string, object, object, Channel?][] = [
   ['fees that are not given', { ...paidNow, amount: 540_333, requested_amount: 500_000, fees: null }, receipt(500_000)],
   ['less than was asked for is what there is', { ...paidNow, amount: 499_999 }, receipt(499_999)],
   ['without a requested amount', { ...paidNow, requested_amount: undefined }, receipt(500_000)],
-  ['reversed without a refund went back as a whole', { ...paidNow, status: 'reversed' }, receipt(500_000, 500_000)],
+  ['reversed without a refund went back as a whole', { ...paidNow, status: 'reversed' }, unlisted],
   [
     'a reversal under way without a refund is unknown',
     { ...paidNow, status: 'reversal-pending' },

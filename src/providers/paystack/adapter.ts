@@ -12,7 +12,7 @@ import { charges, read, unreadable } from './charges.ts'
 import { declined, failedCharge, isOfMode, isReversed, mismatch, outcomeOf, withoutFees } from './mapping.ts'
 import { findForgery, readingOf, readNoticeBody } from './notices.ts'
 import { listBanks, refunds } from './refunds.ts'
-import { listsOf, type Reversals, reversalsOf, reversedBy } from './reversals.ts'
+import { listsOf, markUnlisted, type Reversals, reversalsOf, reversedBy } from './reversals.ts'
 import {
   type PaystackTransaction,
   readData,
@@ -163,7 +163,8 @@ function connect({ mode, settings, baseURL, http }: ClientOptions): ProviderClie
       const reversals = await reversalsOf(get, mode, transaction)
       if ('kind' in reversals) return reversals
       const returned = reversedBy(reversals, transaction)
-      return typeof returned === 'object' ? returned : outcomeOf(transaction, channel, returned)
+      if (typeof returned === 'object') return returned
+      return markUnlisted(outcomeOf(transaction, channel, returned), reversals)
     },
 
     async listReversals({ providerReference }, transactionIds) {

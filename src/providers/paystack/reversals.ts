@@ -8,6 +8,7 @@ import {
   type ListedRefund,
   type ListedTransaction,
   type OfOrder,
+  type Outcome,
   type ProviderAnswer,
   type TimeRange,
   type Unknown,
@@ -125,6 +126,13 @@ export function reversedBy({ refunds, disputes }: Reversals, transaction: Paysta
     return isWhole ? transaction.amount.amount : unknown('it says reversed, and lists nothing that was given back')
   }
   return Math.min(sum(made) + sum(unsettled(lost, made)), transaction.amount.amount)
+}
+
+/** Marks a reversal that neither list has. */
+export function markUnlisted(outcome: Outcome, { refunds, disputes }: Reversals): Outcome {
+  const isListed = refunds.length > 0 || disputes.some(({ status }) => status === 'lost')
+  if (outcome.kind !== 'paid' || isListed) return outcome
+  return { ...outcome, receipts: outcome.receipts.map((each) => ({ ...each, returnedIsUnlisted: true as const })) }
 }
 
 /**

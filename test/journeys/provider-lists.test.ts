@@ -38,14 +38,6 @@ async function everyWindow(place: At, deps: PaymentDeps = parts): Promise<void> 
     for (let times = 0; times < 2; times++) await reconcile(deps, place.shop, window)
 }
 
-function withLists(lists: AccountLists): PaymentDeps {
-  const connect: Providers['connect'] = async (...of) => {
-    const own = await parts.providers.connect(...of)
-    return { ...own, lists: { ...own.lists, ...lists } }
-  }
-  return { ...parts, providers: { ...parts.providers, connect } }
-}
-
 const grow = (place: At, hours: number) =>
   database.rows(sql`
     update receipts set taken_at = taken_at - make_interval(hours => ${hours}) where merchant_id = ${place.shop.merchantUuid}`)
@@ -238,4 +230,80 @@ test('a list that is late by a day is one case, until a person closes it', async
   const closed = await place.shop.call('POST', `/payments/v1/cases/${body.data[0].id}/close`, { note: 'seen' })
   assert.equal(closed.status, 200)
   assert.deepEqual(await fails(), [], 'it is known')
+})
+
+test('a reversal that no list names is recorded after a day, and a person knows of it before', async () => {
+  const place = await world.addProvider(() => startFakePaystack({ after }))
+  const { reference, order } = await paid(place)
+  place.fake.find(order).status = 'reversed'
+  const now = async () => {
+    await everyWindow(place)
+    return [(await place.payment(reference)).amountRefunded, (await openCases(place)).map(({ reason }) => reason)]
+  }
+  assert.deepEqual(await now(), [0, ['refund_mismatch']])
+  await database.rows(sql`
+    update cases set opened_at = opened_at - interval '1 day' where merchant_id = ${place.shop.merchantUuid}`)
+  assert.deepEqual(await now(), [place.amount, []])
+  // Part of it was a refund of the dashboard, which is listed after that day.
+  await place.fake.refundAtProvider(order, 100_000)
+  place.fake.takeNotices()
+  assert.deepEqual(await now(), [place.amount, ['refund_mismatch']])
+})
+
+test('a reversal is booked again in its right amount when the list of refunds had lagged', async () => {
+  const place = await world.addProvider(() => startFakePaystack({ after }))
+  const { reference, order } = await paid(place)
+  await place.fake.refundAtProvider(order, 100_000)
+  place.fake.takeNotices()
+  const late = place.fake.refunds.splice(0)
+  await reconcile(parts, place.shop, '48 hours')
+  place.fake.refunds.push(...late)
+  await everyWindow(place)
+  const { amountRefunded } = await place.payment(reference)
+  assert.ok(amountRefunded === 100_000 || (await openCases(place)).length > 0, `${amountRefunded} is on record`)
+})
+
+test('an open dispute that the provider does not answer about for a week is a case', async () => {
+  const place = await world.addProvider(() => startFakePaystack({ after }))
+  const { reference, order } = await paid(place)
+  await place.fake.disputeAtProvider?.(order, { amount: place.amount, reason: 'fraud' })
+  place.fake.takeNotices()
+  await everyWindow(place)
+  await database.rows(sql`
+    update disputes set created_at = created_at - interval '20 days' where merchant_id = ${place.shop.merchantUuid}`)
+  const needsReview = async () => (await place.payment(reference)).attempts[0].needsReview
+  place.fake.upstream.trouble = 'answering 500 before the work'
+  await reconcile(parts, place.shop, 'open')
+  assert.match(String((await runOf(database, place.shop, 'open', 'open')).failure), /did not answer about 1 orders/)
+  assert.equal(await needsReview(), null)
+  await database.rows(sql`
+    update reconciliation_runs set failed_since = failed_since - interval '7 days' where merchant_id = ${place.shop.merchantUuid}`)
+  await reconcile(parts, place.shop, 'open')
+  assert.match(await needsReview(), /^unanswered: /)
+  place.fake.upstream.trouble = undefined
+  await reconcile(parts, place.shop, 'open')
+  assert.equal((await runOf(database, place.shop, 'open', 'open')).failure, null)
+})
+
+test('a dispute of an account whose keys are refused now has a case', async () => {
+  const place = await world.addProvider(() => startFakePaystack({ after }))
+  const { reference, order } = await paid(place)
+  const id = (await place.fake.disputeAtProvider?.(order, { amount: place.amount, reason: 'fraud' })) ?? assert.fail()
+  place.fake.takeNotices()
+  await everyWindow(place)
+  const disputesNow = () =>
+    database.rows<{ status: string }>(sql`select status from disputes where merchant_id = ${place.shop.merchantUuid}`)
+  assert.deepEqual(await disputesNow(), [{ status: 'open' }])
+  const other = await startFakePaystack({ after }, { secretKey: `sk_test_${'7'.repeat(40)}` })
+  await world.setUp(place.shop, other, 100)
+  place.fake.keys.secretKey = `sk_test_${'8'.repeat(40)}`
+  await place.fake.closeDispute?.(id, 'lost')
+  place.fake.takeNotices()
+  await database.rows(sql`
+    update disputes set created_at = created_at - interval '20 days' where merchant_id = ${place.shop.merchantUuid}`)
+  await everyWindow(place)
+  const run = await runOf(database, place.shop, 'disputes', '180 days')
+  const { amountRefunded } = await place.payment(reference)
+  assert.deepEqual([amountRefunded, await disputesNow()], [0, [{ status: 'open' }]])
+  assert.ok(run.failure !== null || (await openCases(place)).length > 0, 'the list counts as read, and nothing is said')
 })
