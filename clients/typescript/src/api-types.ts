@@ -222,7 +222,7 @@ export interface InitializeRequest {
 
 export interface Initialized {
   provider: string
-  channel: 'card' | 'virtual-bank-account'
+  channel: 'card' | 'virtual-bank-account' | 'mobile-money' | 'ussd' | 'bank' | 'qr'
   /** Reference of the attempt. The widget accepts it. */
   reference: string
   amount: number
@@ -241,7 +241,7 @@ export interface Attempt {
   reference: string
   number: number
   provider: string
-  channel: 'card' | 'virtual-bank-account'
+  channel: 'card' | 'virtual-bank-account' | 'mobile-money' | 'ussd' | 'bank' | 'qr'
   /**
    * `pending`: the customer has a link or an account number and has not paid yet. `processing`: the provider is
    * working on it or did not answer, so the outcome is not known yet. `successful`: it paid the payment.
@@ -257,7 +257,7 @@ export interface Attempt {
   /** The amount that has arrived through this attempt so far. */
   amountReceived: number
   failure: {
-    code?: 'insufficient_funds' | 'card_declined' | 'card_expired' | 'card_not_supported' | 'incorrect_pin' | 'incorrect_otp' | 'authentication_failed' | 'limit_exceeded' | 'suspected_fraud' | 'invalid_token' | 'reversed' | 'amount_mismatch' | 'transfer_expired' | 'customer_cancelled' | 'provider_unavailable' | 'provider_error' | 'other'
+    code?: 'insufficient_funds' | 'card_declined' | 'card_expired' | 'card_not_supported' | 'incorrect_pin' | 'incorrect_otp' | 'authentication_failed' | 'limit_exceeded' | 'suspected_fraud' | 'invalid_token' | 'reversed' | 'amount_mismatch' | 'transfer_expired' | 'prompt_expired' | 'subscriber_unknown' | 'customer_cancelled' | 'provider_unavailable' | 'provider_error' | 'other'
     /** For you, in English. The payment page shows its own text for `code`, in the customer’s language. */
     message?: string
     retryable?: boolean
@@ -397,8 +397,11 @@ export interface Case {
   currency: string | null
   /** What happened, for a person. */
   summary: string
-  /** What can be done. All but `close` are calls of their own, which close the case. */
-  suggestions: ('match' | 'refund' | 'retry_refund' | 'ask_again' | 'close')[]
+  /**
+   * What can be done, besides `close`: by a call of its own, which closes the case. `return` is under Transfers
+   * in the dashboard.
+   */
+  suggestions: ('match' | 'return' | 'refund' | 'retry_refund' | 'ask_again' | 'close')[]
   status: 'open' | 'closed'
   /** What the person found who closed it. */
   note: string | null
@@ -498,7 +501,7 @@ export interface Integration {
   secretsSet: string[]
   /** `null` when the provider is part of this service. */
   baseURL: string | null
-  channels: ('card' | 'virtual-bank-account')[]
+  channels: ('card' | 'virtual-bank-account' | 'mobile-money' | 'ussd' | 'bank' | 'qr')[]
   countries: string[]
   currencies: string[]
   /** The integration with the lowest number is used first. */
@@ -771,7 +774,7 @@ export interface Operations {
     answer: {
       data: {
         provider: string
-        channels: ('card' | 'virtual-bank-account')[]
+        channels: ('card' | 'virtual-bank-account' | 'mobile-money' | 'ussd' | 'bank' | 'qr')[]
         countries: string[]
         currencies: string[]
         /** The integration with the lowest number is used first. */
@@ -816,7 +819,7 @@ export interface Operations {
     answer: {
       data: {
         provider: string
-        channel: 'card' | 'virtual-bank-account'
+        channel: 'card' | 'virtual-bank-account' | 'mobile-money' | 'ussd' | 'bank' | 'qr'
         fee: number
         /** The amount that the customer pays. */
         amountCharged: number
@@ -955,7 +958,7 @@ export interface Operations {
       /** Of any attempt. */
       provider?: string
       /** Of any attempt. */
-      channel?: 'card' | 'virtual-bank-account'
+      channel?: 'card' | 'virtual-bank-account' | 'mobile-money' | 'ussd' | 'bank' | 'qr'
       currency?: string
       /** At least, in the lowest denomination. */
       amountFrom?: string

@@ -8,6 +8,7 @@ import { type Case, caseChanges, isReviewOfAttempt, withoutCases } from './case.
 import { restartSchedule, withNextCheck } from './check-schedule.ts'
 import { withHeldMoney } from './held-money.ts'
 import { assertPending, type Payment } from './payment.ts'
+import type { Refund } from './refund.ts'
 import type { EarlyReversal } from './reversed-money.ts'
 
 /**
@@ -42,6 +43,8 @@ export interface PaymentState {
   attempts: Attempt[]
   /** The open ones, and those that a person closed: the same is not opened again. */
   cases: Case[]
+  /** Read with the lock only. What a decision changes of them is here before it. */
+  refunds?: Refund[]
 }
 
 /** One step of a transition. Each raises the payment's sequence by one and is recorded as an event. */

@@ -4,7 +4,7 @@ import { Problem } from '../../kernel/problem.ts'
 import type { Capabilities } from '../../providers/capabilities.ts'
 import type { BankAccount } from '../../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
-import { reasonOf, settleCases, withCase } from './case.ts'
+import { reasonOf, SURPLUS_REFUND_FAILED, settleCases, withCase } from './case.ts'
 import type { Payment } from './payment.ts'
 import type { PaymentState } from './payment-state.ts'
 
@@ -252,7 +252,8 @@ function whyPersonNeeded(refund: Refund): string | null {
   if (refund.status === 'pending') return refund.needsReview
   if (refund.status === 'successful' || refund.kind === 'chargeback') return null
   const amount = formatMoney({ amount: refund.amount, currency: refund.currency as Currency })
-  return `refund_failed: ${amount} could not be given back. ${refund.failure ?? ''}`.trim()
+  const code = refund.counted ? 'refund_failed' : SURPLUS_REFUND_FAILED
+  return `${code}: ${amount} could not be given back. ${refund.failure ?? ''}`.trim()
 }
 
 const SECOND = 1_000

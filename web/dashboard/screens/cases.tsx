@@ -136,7 +136,8 @@ function Actions({ row, onClose }: { row: Case; onClose: () => void }) {
   const { payment, reason, suggestions, subject } = row
   const ofPayment = payment && merchant.path(`/payments/${encodeURIComponent(payment)}`)
   const canMove = merchant.may('refunds')
-  const isTransfer = reason === 'unmatched_money' || reason === 'surplus' || reason === 'underpaid'
+  const isHeld = reason === 'unmatched_money' || reason === 'surplus' || reason === 'underpaid'
+  const isTransfer = isHeld || suggestions.includes('return')
   const name = (text: string) => `${text}: ${payment ?? subject.reference ?? subject.id}`
   return (
     <>
