@@ -6,11 +6,13 @@ import { checkDueAttempts } from '../../src/payments/settle/check-attempts.ts'
 import { makeChecksDue } from '../../src/payments/store/attempts.ts'
 import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
 import { FIRST_PAGE, listTransfers } from '../../src/payments/store/transfers.ts'
+import { closeTransfer } from '../../src/payments/transfers/handle-transfer.ts'
 import { type Between, startBetween } from '../support/between.ts'
 import { startPaying } from '../support/paying.ts'
 import { type Json, letPass, paidTransaction, recordAt, recordsOf } from '../support/payment-records.ts'
-import { refund } from '../support/returns.ts'
-import { AMOUNT, charge, isPaid, start } from '../support/sandbox-payments.ts'
+import { reconcile } from '../support/reconciling.ts'
+import { atProvider, refund } from '../support/returns.ts'
+import { AMOUNT, charge, isPaid, start, TRANSFER, transfer } from '../support/sandbox-payments.ts'
 
 // Refunds and returns: what went back is on record, and what should not stay has a case.
 
@@ -80,4 +82,50 @@ test('J14: surplus stays a case when the merchant refunds what was due', async (
   assert.deepEqual([attempts[0].amountReceived, amountRefunded], [2 * AMOUNT, AMOUNT], 'half of it is still there')
   assert.ok((await reasonsOf(between, payment)).includes('surplus'))
   assert.partialDeepStrictEqual(await transfersOf(payment), [line])
+})
+
+/** A transfer of 1000 too much, which a person has returned in cash. `before`: what happened until then. */
+async function returnedByHand(between: Between, before: (order: string) => Promise<unknown>) {
+  const { shop, parts } = between
+  const { payment, order, accountNumber } = await start(shop, TRANSFER)
+  await transfer(shop, accountNumber, AMOUNT + 1_000)
+  await check(between, payment)
+  await before(order)
+  const state = await stateOf(payment)
+  const by = { scope: state.payment, actor: 'test', note: 'In cash.' }
+  const { id } = state.attempts[0] ?? assert.fail()
+  await closeTransfer(parts, by, { kind: 'attempt', id, paymentId: state.payment.id }, 'returned_by_hand', 1_000)
+  return { payment, order }
+}
+
+const goneOf = async (payment: { id: string }) =>
+  (await recordsOf(database, payment)).refunds.map(({ amount, kind }: Json) => [kind, amount])
+
+test('J15: a return by hand is not a refund of another amount that was made at the provider', async (t) => {
+  const between = await startBetween(t, service)
+  const { shop, parts } = between
+  const { payment } = await returnedByHand(between, (order) =>
+    atProvider(shop, '/refunds', { reference: order, amount: 400 }),
+  )
+  await reconcile(parts, shop, '48 hours')
+  assert.deepEqual(await goneOf(payment), [
+    ['provider', 1_000],
+    ['provider', 400],
+  ])
+  for (const window of ['8 days', '180 days'] as const) await reconcile(parts, shop, window)
+  assert.deepEqual(await reasonsOf(between, payment), [])
+})
+
+test('a return by hand is not the money of a lost dispute', async (t) => {
+  const between = await startBetween(t, service)
+  const { shop, parts } = between
+  const { payment } = await returnedByHand(between, async (order) => {
+    const { id } = await atProvider(shop, '/disputes', { reference: order, amount: 1_000 })
+    await atProvider(shop, `/disputes/${id}/close`, { outcome: 'lost' }, 200)
+  })
+  await reconcile(parts, shop, '48 hours')
+  assert.deepEqual(await goneOf(payment), [
+    ['provider', 1_000],
+    ['chargeback', 1_000],
+  ])
 })
