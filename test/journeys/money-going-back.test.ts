@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import type { PaymentId } from '../../src/kernel/ids.ts'
+import { after, test } from 'node:test'
+import { sql } from '../../src/database/sql.ts'
+import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import { sendDueRefunds } from '../../src/payments/refunds/refund-payment.ts'
 import { checkDueAttempts } from '../../src/payments/settle/check-attempts.ts'
 import { makeChecksDue } from '../../src/payments/store/attempts.ts'
 import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
 import { FIRST_PAGE, listTransfers } from '../../src/payments/store/transfers.ts'
 import { closeTransfer } from '../../src/payments/transfers/handle-transfer.ts'
+import { startFakeFlutterwave } from '../fakes/flutterwave/fake.ts'
 import { type Between, startBetween } from '../support/between.ts'
-import { startPaying } from '../support/paying.ts'
-import { type Json, letPass, paidTransaction, recordAt, recordsOf } from '../support/payment-records.ts'
+import { eventually, startPaying } from '../support/paying.ts'
+import { assertAudited, type Json, letPass, paidTransaction, recordAt, recordsOf } from '../support/payment-records.ts'
 import { reconcile } from '../support/reconciling.ts'
 import { atProvider, refund } from '../support/returns.ts'
 import { AMOUNT, charge, isPaid, start, TRANSFER, transfer } from '../support/sandbox-payments.ts'
@@ -32,10 +34,10 @@ async function paidByCard(between: Between) {
   return { payment, order }
 }
 
-const casesOf = async ({ shop }: Between, { id }: { id: string }): Promise<Json[]> =>
+const casesOf = async ({ shop }: Pick<Between, 'shop'>, { id }: { id: string }): Promise<Json[]> =>
   (await shop.call('GET', `/payments/v1/cases?payment=${id}&status=open`)).body.data
 
-const reasonsOf = async (between: Between, payment: { id: string }) =>
+const reasonsOf = async (between: Pick<Between, 'shop'>, payment: { id: string }) =>
   (await casesOf(between, payment)).map(({ reason }) => reason).sort()
 
 async function stateOf({ id }: { id: string }) {
@@ -128,4 +130,75 @@ test('a return by hand is not the money of a lost dispute', async (t) => {
     ['provider', 1_000],
     ['chargeback', 1_000],
   ])
+})
+
+/** A refund of 10 000 at a provider without idempotency keys, which its list does not have for a day. */
+async function lostRefund() {
+  const flutterwave = await startFakeFlutterwave({ after })
+  flutterwave.odd.refundStatus = 'completed-mpgs'
+  const shop = await service.addShop()
+  const integration = { settings: flutterwave.settings, baseURL: flutterwave.upstream.url }
+  await shop.call('PUT', '/payments/v1/integrations/flutterwave', integration)
+  await eventually(
+    () => shop.initialize({ provider: 'flutterwave', reference: 'lost' }),
+    ({ status }) => status === 200,
+  )
+  const payment = await shop.payment('lost')
+  const order = uuidOf(payment.attempts[0].id).replaceAll('-', '')
+  await flutterwave.customer.payByCard(order, { save: false })
+  await makeChecksDue(database, payment.id)
+  await checkDueAttempts(service.parts, 100)
+  // The list has the refunds of others only, and the answer to ours is lost.
+  let [isLost, isSilent] = [true, true]
+  const isOfOthers = ({ comment }: Json) => comment === 'Product out of stock.'
+  flutterwave.upstream.garble = (said) => {
+    if (!said.text.includes('Refunds fetched')) return isSilent ? { status: 500, text: '{}' } : said
+    const answer = JSON.parse(said.text)
+    const data = answer.data.filter((each: Json) => !isLost || isOfOthers(each))
+    return { ...said, text: JSON.stringify({ ...answer, data }) }
+  }
+  const { id } = (await refund(shop, 'lost', { amount: 10_000 })).body.data
+  isSilent = false
+  const list = () => {
+    isLost = false
+  }
+  const end = () => shop.call('POST', `/payments/v1/refunds/${id}/end`, { note: 'Not in their dashboard.' })
+  return { flutterwave, shop, payment, order, id, list, end }
+}
+
+test('J16: a refund that was asked for and lost is ended by a person, and is made in the dashboard instead', async () => {
+  const { flutterwave, shop, payment, order, id, end } = await lostRefund()
+  assert.deepEqual([(await end()).status, (await end()).body.code], [409, 'conflict'], 'it may still be listed')
+  await letPass(database, payment, 86_400)
+  await sendDueRefunds(service.parts, 100)
+  const [lost] = await casesOf({ shop }, payment)
+  assert.deepEqual([lost?.subject.id, lost?.reason, lost?.suggestions], [id, 'unanswered', ['end_refund', 'close']])
+  await flutterwave.refundAtProvider(order, 10_000)
+  await reconcile(service.parts, shop, '48 hours')
+  assert.deepEqual(await goneOf(payment), [['merchant', 10_000]], 'which of both it is cannot be known')
+  const ended = await end()
+  assert.deepEqual([ended.status, ended.body.data.status], [200, 'failed'])
+  assert.deepEqual([(await end()).status, (await shop.payment('lost')).amountRefunded], [409, 0])
+  const actor = `credential:${shop.headers['client-id']}`
+  assert.deepEqual(await database.rows(sql`select actor, act from audit_log where subject = ${id} order by id`), [
+    { actor, act: 'refund.asked_for' },
+    { actor, act: 'refund.ended' },
+  ])
+  assert.deepEqual(await reasonsOf({ shop }, payment), ['refund_failed'])
+  await reconcile(service.parts, shop, '48 hours')
+  assert.equal((await shop.payment('lost')).amountRefunded, 10_000)
+  assert.deepEqual(await reasonsOf({ shop }, payment), [])
+  await assertAudited(database, payment)
+})
+
+test('a refund that a person has ended is successful, if the provider lists it after all', async () => {
+  const { shop, payment, id, list, end } = await lostRefund()
+  await letPass(database, payment, 86_400)
+  await sendDueRefunds(service.parts, 100)
+  assert.equal((await end()).status, 200)
+  list()
+  await reconcile(service.parts, shop, '48 hours')
+  assert.equal((await shop.call('GET', `/payments/v1/refunds/${id}`)).body.data.status, 'successful')
+  assert.deepEqual(await reasonsOf({ shop }, payment), [])
+  await assertAudited(database, payment)
 })

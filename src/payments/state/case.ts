@@ -228,7 +228,15 @@ function sentenceOf(line: string): string {
 }
 
 export const CASE_STATUSES = ['open', 'closed'] as const
-export const CASE_SUGGESTIONS = ['match', 'return', 'refund', 'retry_refund', 'ask_again', 'close'] as const
+export const CASE_SUGGESTIONS = [
+  'match',
+  'return',
+  'refund',
+  'retry_refund',
+  'end_refund',
+  'ask_again',
+  'close',
+] as const
 export type CaseSuggestion = (typeof CASE_SUGGESTIONS)[number]
 
 const DOES: Partial<Record<CaseReason, CaseSuggestion>> = {
@@ -248,8 +256,9 @@ const DOES_BY_CODE: Partial<Record<string, CaseSuggestion>> = {
 }
 
 /** What a person can do. */
-function suggestionsFor({ reason, summary }: Case): CaseSuggestion[] {
+function suggestionsFor({ reason, subject, summary }: Case): CaseSuggestion[] {
   const code = /^[a-z_]+/.exec(summary)?.[0] ?? ''
-  const does = DOES_BY_CODE[code] ?? DOES[reason]
+  const isLostRefund = subject.kind === 'refund' && code === 'unanswered'
+  const does = isLostRefund ? 'end_refund' : (DOES_BY_CODE[code] ?? DOES[reason])
   return [...(does ? [does] : []), 'close']
 }

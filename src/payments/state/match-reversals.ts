@@ -104,8 +104,8 @@ function unnamedBefore(refunds: Refund[], at: Date): Refund[] {
 const CLOCKS_DIFFER_BY_MS = 5 * 60_000
 
 /**
- * The row that covers this amount, with the least left over. A row of money that was reversed before we first saw it may
- * stand for several refunds; what a person returned by hand is one, of that amount.
+ * The row that covers this amount, with the least left over. A row of money that was reversed before we first saw it
+ * may stand for several refunds; what a person returned by hand is one, of that amount.
  */
 function covering(unnamed: Refund[], amount: number, isByHand: (refund: Refund) => boolean): Refund | undefined {
   return unnamed

@@ -280,6 +280,14 @@ export function nextRefundTry(refund: Refund, days: number, now: Date): Date {
   return new Date(now.getTime() + (isLate(refund, days, now) ? DAY : wait))
 }
 
+const UNANSWERED = 'unanswered: '
+
+/** It may have been asked for, and the provider has not listed it for a day: a person may say that it was not made. */
+export function isLost({ status, askedAt, providerRefundId, needsReview }: Refund): boolean {
+  const isAsked = status === 'pending' && askedAt !== null && providerRefundId === null
+  return isAsked && needsReview?.startsWith(UNANSWERED) === true
+}
+
 /**
  * A refund without a final answer needs review after the days that its provider takes, and sooner if the provider was
  * asked and does not list it: it is not asked twice.
@@ -288,7 +296,7 @@ export function reviewedIfLate(refund: Refund, days: number, now: Date): Refund 
   const { askedAt, providerRefundId } = refund
   const isUnlisted = askedAt !== null && providerRefundId === null && now.getTime() - askedAt.getTime() >= DAY
   const reason = isUnlisted
-    ? 'unanswered: the provider was asked for this refund and does not list it. Look in its dashboard before you ask again.'
+    ? `${UNANSWERED}the provider was asked for this refund and does not list it. Look in its dashboard, and say so if it was not made.`
     : isLate(refund, days, now)
       ? `refund_unfinished: the provider has not finished it within ${days} days.`
       : null

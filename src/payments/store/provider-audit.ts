@@ -24,8 +24,8 @@ export interface RecordedTransaction {
   orderReference: string | null
   providerReference: string | null
   /**
-   * Of the whole attempt, or of unmatched money: returned, and what the provider may not have made: pending refunds, and
-   * money that a person returned by hand. `byHand`: of an attempt; the provider made all of it, or none.
+   * Of the whole attempt, or of unmatched money: returned, and what the provider may not have made: pending refunds,
+   * and money that a person returned by hand. `byHand`: of an attempt; the provider made all of it, or none.
    */
   returned: number
   returning: number
