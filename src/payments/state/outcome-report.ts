@@ -16,6 +16,8 @@ export interface OutcomeReport {
   /** Receipts of this outcome that are not on record yet. */
   newReceipts: NewReceipt[]
   contradiction?: string | undefined
+  /** The answer names all money that is on record of the attempt. */
+  isAgreed?: boolean
   source: Source
   /** What a signed notice says, if one caused the check. */
   noticeSays?: 'paid' | 'failed' | undefined

@@ -8,6 +8,7 @@ import { isOverdue, restartSchedule, UNANSWERED, withNextCheck } from './check-s
 import {
   areIdsProviders,
   isAnsweredBySuccess,
+  isDenial,
   reviewReasonOf,
   SURPLUS_WITHOUT_IDS,
   WRONG_CURRENCY,
@@ -78,9 +79,16 @@ function withRequestedCheck(state: PaymentState, { id, checks }: Attempt, report
 function withReviewOfMoney(
   state: PaymentState,
   attempt: Attempt,
-  { newReceipts, contradiction, now }: OutcomeReport,
+  { newReceipts, contradiction, isAgreed, now }: OutcomeReport,
 ): PaymentState {
-  const raised = contradiction ? raise(state, attempt, contradiction, { now }) : state
+  const agreed = isAgreed ? settleCases(state, attempt.id, now, isDenial) : state
+  // What a person closed is another fact when the provider has agreed since.
+  const { answeredAt } = attemptIn(state, attempt.id)
+  const isNew = state.cases.some(
+    ({ subject, reason, closedAt }) =>
+      subject.id === attempt.id && contradiction?.startsWith(reason) && closedAt && answeredAt && closedAt < answeredAt,
+  )
+  const raised = contradiction ? raise(agreed, attempt, contradiction, { now, isNew }) : agreed
   const why = reviewReasonOf(newReceipts, attempt)
   return why === null ? raised : raise(raised, attempt, why, { now, isNew: true })
 }
