@@ -123,7 +123,7 @@ test('every command that the docs name exists', () => {
     for (const [, script] of read(page).matchAll(/npm run ([a-z]+(?:-[a-z]+)*)/g))
       assert.ok(scripts[script as string], `${page}: npm run ${script}`)
     for (const gate of gatesIn(read(page))) assert.ok(GATE_NAMES.includes(gate), `${page}: npm run gate -- ${gate}`)
-    for (const [, noun, verb] of read(page).matchAll(/manilla -- (\w+) (\w+)/g))
+    for (const [, noun, verb] of read(page).matchAll(/manilla -- (\w+) ([a-z]+(?:-[a-z]+)*)/g))
       assert.ok(commands.has(`${noun} ${verb}`), `${page}: ${noun} ${verb}`)
   }
 })

@@ -14,6 +14,7 @@ import { migrateCommand } from './commands/migrate.ts'
 import { openapi } from './commands/openapi.ts'
 import { paymentResync, paymentShow, paymentTimeline } from './commands/payment.ts'
 import { paymentEndAttempt } from './commands/payment-end-attempt.ts'
+import { paymentEndRefund } from './commands/payment-end-refund.ts'
 import { serve } from './commands/serve.ts'
 import { unmatchedList, unmatchedMatch } from './commands/unmatched.ts'
 import { webhooksListen } from './commands/webhooks-listen.ts'
@@ -45,6 +46,7 @@ export const COMMANDS: Command[] = [
   paymentTimeline,
   paymentResync,
   paymentEndAttempt,
+  paymentEndRefund,
   unmatchedList,
   unmatchedMatch,
   webhooksListen,

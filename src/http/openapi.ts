@@ -10,6 +10,7 @@ import {
   QuoteRequest,
   Refund,
   RefundAccount,
+  RefundEnd,
   RefundRequest,
   RefundRetry,
 } from './contract/attempt.ts'
@@ -46,6 +47,7 @@ const SCHEMAS = [
   WidgetToken,
   RefundAccount,
   RefundRequest,
+  RefundEnd,
   RefundRetry,
   Refund,
   Case,

@@ -28,7 +28,14 @@ const theirs = (more: Partial<ListedTransaction> = {}): ListedTransaction => ({
 const ours = (more: Partial<RecordedTransaction> = {}): RecordedTransaction =>
   ({
     ...{ receiptId: 1, transactionId: 't1', amount: 1_000, currency: 'NGN', attemptId: 'att_1' },
-    ...{ orderReference: 'order', providerReference: 'order', returned: 0, returning: 0, receiptsOfAttempt: 1 },
+    ...{
+      orderReference: 'order',
+      providerReference: 'order',
+      returned: 0,
+      returning: 0,
+      byHand: 0,
+      receiptsOfAttempt: 1,
+    },
     ...more,
   }) as RecordedTransaction
 const says = (verdict: ReturnType<typeof compareTransaction>) =>
@@ -54,6 +61,9 @@ test('a transaction is equal when amount, currency and what went back agree', ()
   assert.equal(transaction(theirs({ returned: 400 }), ours({ returned: 400 })), 'equal')
   assert.equal(transaction(theirs({ returned: 400 }), ours({ returned: 100, returning: 300 })), 'equal', 'pending')
   assert.equal(transaction(theirs({ returned: 100 }), ours({ returned: 100, returning: 300 })), 'equal')
+  const byHand = (returned: number) => transaction(theirs({ returned }), ours({ byHand: 300, returning: 50 }))
+  assert.deepEqual([0, 50, 300, 350].map(byHand), Array(4).fill('equal'), 'in the dashboard, or elsewhere')
+  for (const returned of [51, 299, 351]) assert.match(byHand(returned), /^the provider gave back/, 'other money')
 })
 
 test('a transaction differs in what it names', () => {

@@ -51,14 +51,15 @@ export function compareTransaction(
   const namesSum = theirs.returned !== undefined || theirs.returnedIsOfOrder
   if (ours.amount !== amount.amount || ours.currency !== amount.currency)
     return differs(`the provider took ${formatMoney(amount)}, our records have ${formatMoney(recorded(ours.amount))}`)
-  // The provider may or may not have executed a pending refund.
-  const isMore = returned > ours.returned + ours.returning
+  // The provider may or may not have executed a pending refund, and may have made all that was returned by hand.
+  const more = returned - ours.returned
+  const isMore = more > ours.returning && (more < ours.byHand || more > ours.byHand + ours.returning)
   const isLess = namesSum && isWhole && returned < ours.returned
   if (isMore || isLess)
     return differs(
       `the provider gave back ${formatMoney(recorded(returned))}, our records have ${formatMoney(recorded(ours.returned))}`,
     )
-  return theirs.isReversed && ours.returned + ours.returning === 0 ? GONE : EQUAL
+  return theirs.isReversed && ours.returned + ours.returning + ours.byHand === 0 ? GONE : EQUAL
 }
 
 const GONE = unclear('money of it may have gone back at the provider, our records have nothing that did')

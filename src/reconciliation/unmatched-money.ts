@@ -19,7 +19,9 @@ export async function shareOf(
     ofOrder.map((each) => each.transactionId),
   )
   const assigned = recorded.filter(({ attemptId }) => attemptId !== null)
-  const byAttempt = new Map(assigned.map(({ attemptId, returned, returning }) => [attemptId, returned + returning]))
+  const byAttempt = new Map(
+    assigned.map(({ attemptId, returned, returning, byHand }) => [attemptId, returned + returning + byHand]),
+  )
   const taken = assigned.reduce((sum, { amount }) => sum + amount, 0)
   const byPayments = [...byAttempt.values()].reduce((sum, returned) => sum + returned, 0)
   const known = recorded.map((each) => ({

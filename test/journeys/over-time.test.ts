@@ -71,6 +71,33 @@ test('J1: an answer that contradicts the money on record changes nothing: a pers
   await assertAudited(database, payment)
 })
 
+test('an answer that has the money again ends a contradiction; the next one is new, also after a person closed it', async (t) => {
+  const between = await startBetween(t, service)
+  const { shop } = between
+  const { payment, record } = await paidByCard(between)
+  const cases = async () => {
+    const { data } = (await shop.call('GET', `/payments/v1/cases?payment=${payment.id}`)).body
+    return data.toReversed().map(({ reason, status, closedBy }: Json) => [reason, closedBy ?? status])
+  }
+  const denied = { ...record, status: 'pending', amount: 0, transactions: [] }
+  const checkWith = async (answer: Json) => {
+    answers(between, answer)
+    await check(between, payment)
+  }
+  await checkWith(denied)
+  await checkWith(record)
+  assert.deepEqual(await cases(), [['contradiction', 'books']])
+  await checkWith(denied)
+  const [open] = (await shop.call('GET', `/payments/v1/cases?payment=${payment.id}&status=open`)).body.data
+  await shop.call('POST', `/payments/v1/cases/${open.id}/close`, { note: 'Their dashboard has it.' })
+  await checkWith(denied)
+  assert.equal((await cases()).length, 2, 'a person knows of it')
+  await checkWith(record)
+  await checkWith(denied)
+  assert.deepEqual((await cases())[2], ['contradiction', 'open'])
+  await assertAudited(database, payment)
+})
+
 test('an order with money on record that the provider does not know any more needs a review', async (t) => {
   const between = await startBetween(t, service)
   const { payment } = await paidByCard(between)

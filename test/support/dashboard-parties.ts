@@ -171,6 +171,7 @@ export const bodiesFor = (other: Party): Record<string, unknown> => ({
     destinationAccountNumber: '0690000031',
     destinationAccountBankCode: '058',
   },
+  'POST /merchants/:merchant/:mode/refunds/:id/end': { note: 'Not made.' },
   'POST /merchants/:merchant/:mode/cases/:id/close': { note: 'Looked at.' },
   'POST /merchants/:merchant/:mode/payments/:reference/review': { note: 'Looked at.' },
   'POST /merchants/:merchant/:mode/transfers/:transfer/match': { payment: 'unknown', amount: 700 },

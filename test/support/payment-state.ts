@@ -142,8 +142,10 @@ export const reviewOfFirst = (decision: Pick<Decision, 'state'>) =>
   needsReviewOf(decision.state.cases, first(decision).id)
 
 /** Money that an ended payment holds and that was not due has one open case, on its attempt. */
-export function assertHeldMoneyHasCase({ payment, attempts, cases }: PaymentState): void {
+export function assertHeldMoneyHasCase(state: PaymentState): void {
+  const { payment, attempts, cases } = state
   const held = cases.filter((each) => isOpenCase(each) && /^(surplus|underpaid)$/.test(each.reason))
-  const expected = attempts.filter((attempt) => beyondDue(payment, attempt) > 0).map(({ id }) => id)
+  const ended = payment.status === 'pending' ? [] : attempts
+  const expected = ended.filter((attempt) => beyondDue(state, attempt) > 0).map(({ id }) => id)
   assert.deepEqual(held.map(({ subject }) => subject.id).toSorted(), expected.toSorted())
 }

@@ -381,6 +381,11 @@ export interface RefundRequest {
   allowDuplicate?: boolean | null
 }
 
+export interface RefundEnd {
+  /** What the provider’s dashboard shows. No personal data of customers. */
+  note: string
+}
+
 export interface RefundRetry {
   /** The number of the customer’s bank account. It is encrypted, and deleted as soon as the provider has it. */
   destinationAccountNumber: string
@@ -406,7 +411,8 @@ export interface Refund {
   /**
    * Why a person must check this refund. `refund_unfinished: …`: the provider has not finished it in time (3
    * days, longer for some providers). `refund_needs_account: …`: the provider waits for the customer’s bank
-   * account, see `POST /refunds/{id}/retry`.
+   * account, see `POST /refunds/{id}/retry`. `unanswered: …`: the provider was asked for it and does not list
+   * it, see `POST /refunds/{id}/end`.
    */
   needsReview: string | null
   createdAt: string
@@ -434,8 +440,11 @@ export interface Case {
   currency: string | null
   /** What happened, for a person. */
   summary: string
-  /** What can be done. All but `close` are calls of their own, which close the case. */
-  suggestions: ('match' | 'refund' | 'retry_refund' | 'ask_again' | 'close')[]
+  /**
+   * What can be done, besides `close`: by a call of its own, which closes the case. `return` is under Transfers
+   * in the dashboard.
+   */
+  suggestions: ('match' | 'return' | 'refund' | 'retry_refund' | 'end_refund' | 'ask_again' | 'close')[]
   status: 'open' | 'closed'
   /** What the person found who closed it. */
   note: string | null
@@ -755,6 +764,12 @@ export interface Operations {
   }
   retryRefund: {
     body: RefundRetry
+    answer: {
+      data: Refund
+    }
+  }
+  endRefund: {
+    body: RefundEnd
     answer: {
       data: Refund
     }

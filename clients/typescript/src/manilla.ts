@@ -185,6 +185,9 @@ export class Manilla {
        */
       retry: (id: string, account: Body<'retryRefund'>, options?: CallOptions) =>
         post<Data<'retryRefund'>>(`/refunds/${encodeURIComponent(id)}/retry`, account, options),
+      /** Says that the provider has not made a refund whose `needsReview` starts with `unanswered`. */
+      end: (id: string, body: Body<'endRefund'>, options?: CallOptions) =>
+        post<Data<'endRefund'>>(`/refunds/${encodeURIComponent(id)}/end`, body, options),
     }
 
     this.disputes = {

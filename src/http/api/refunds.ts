@@ -2,6 +2,7 @@ import { parseId, type RefundId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Caller } from '../../merchants/merchant.ts'
 import type { PaymentDeps } from '../../payments/deps.ts'
+import { endRefund } from '../../payments/refunds/end-refund.ts'
 import { refundAccountOf } from '../../payments/refunds/refund-account.ts'
 import { refundPayment } from '../../payments/refunds/refund-payment.ts'
 import { retryRefund } from '../../payments/refunds/retry-refund.ts'
@@ -13,6 +14,7 @@ import {
   RefundAccountAnswer,
   RefundAccountQuery,
   RefundAnswer,
+  RefundEnd,
   RefundId as RefundParams,
   RefundRequest,
   RefundRetry,
@@ -29,6 +31,7 @@ import { ownPayment } from './payments.ts'
 // Without an amount everything is refunded, so an unknown field such as `value` may be the amount.
 const REFUND_FIELDS: KnownFields = { ...knownFields(RefundRequest), isExact: ({ amount }) => amount == null }
 const RETRY_FIELDS = knownFields(RefundRetry)
+const END_FIELDS = knownFields(RefundEnd)
 
 export function refundRoutes(app: App, deps: PaymentDeps): void {
   const { database } = deps
@@ -152,6 +155,29 @@ export function refundRoutes(app: App, deps: PaymentDeps): void {
       if (!account) throw incompleteAccount()
       const limit = caller.limitRefunds
       return { data: refundView(await retryRefund(deps, caller.actor, refund, { account, limit })) }
+    },
+  )
+
+  app.post(
+    '/refunds/:id/end',
+    {
+      attachValidation: true,
+      schema: {
+        operationId: 'endRefund',
+        summary: 'End a refund that the provider has not made',
+        description:
+          'For a refund whose `needsReview` starts with `unanswered`: the provider was asked for it and does not list it, so it is not asked for again. When its dashboard does not show it either, end it here: the refund fails, and the money can be refunded again. If the provider lists it later, it is successful after all.',
+        tags: ['Payments'],
+        params: RefundParams,
+        body: ref(RefundEnd),
+        response: { 200: RefundAnswer, ...problems(...BODY_PROBLEMS, 'not_found', 'conflict') },
+      },
+    },
+    async (request) => {
+      const { note } = readBody<RefundEnd>(request, END_FIELDS)
+      const { caller, params } = request
+      const refund = await ownRefund(caller, params.id)
+      return { data: refundView(await endRefund(deps, { actor: caller.actor, note }, refund)) }
     },
   )
 

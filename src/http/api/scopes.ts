@@ -26,6 +26,7 @@ const SCOPES: Record<string, CredentialScope> = {
   'POST /payments/:reference/refunds': 'refunds',
   'GET /payments/:reference/refund-account': 'refunds',
   'POST /refunds/:id/retry': 'refunds',
+  'POST /refunds/:id/end': 'refunds',
   'GET /refunds/:id': 'payments:read',
   'GET /disputes': 'payments:read',
   'GET /disputes/:id': 'payments:read',

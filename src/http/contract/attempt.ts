@@ -200,6 +200,17 @@ export const RefundRetry = Type.Object(BankAccount, {
 })
 export type RefundRetry = Type.Static<typeof RefundRetry>
 
+export const RefundEnd = Type.Object(
+  {
+    note: Type.String({
+      ...{ minLength: 1, maxLength: 500 },
+      description: 'What the provider’s dashboard shows. No personal data of customers.',
+    }),
+  },
+  { $id: 'RefundEnd', examples: [{ note: 'Not in the list of refunds in their dashboard.' }] },
+)
+export type RefundEnd = Type.Static<typeof RefundEnd>
+
 export const RefundAccount = Type.Object(
   {
     needed: Type.Boolean({
@@ -245,7 +256,7 @@ export const Refund = Type.Object(
     needsReview: nullable(
       Type.String({
         description:
-          'Why a person must check this refund. `refund_unfinished: …`: the provider has not finished it in time (3 days, longer for some providers). `refund_needs_account: …`: the provider waits for the customer’s bank account, see `POST /refunds/{id}/retry`.',
+          'Why a person must check this refund. `refund_unfinished: …`: the provider has not finished it in time (3 days, longer for some providers). `refund_needs_account: …`: the provider waits for the customer’s bank account, see `POST /refunds/{id}/retry`. `unanswered: …`: the provider was asked for it and does not list it, see `POST /refunds/{id}/end`.',
       }),
     ),
     createdAt: Time,

@@ -21,7 +21,8 @@ export const Case = Type.Object(
     currency: nullable(Type.String()),
     summary: Type.String({ description: 'What happened, for a person.' }),
     suggestions: Type.Array(oneOf(CASE_SUGGESTIONS), {
-      description: 'What can be done. All but `close` are calls of their own, which close the case.',
+      description:
+        'What can be done, besides `close`: by a call of its own, which closes the case. `return` is under Transfers in the dashboard.',
     }),
     status: oneOf(CASE_STATUSES),
     note: nullable(Type.String({ description: 'What the person found who closed it.' })),

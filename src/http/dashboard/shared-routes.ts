@@ -44,6 +44,7 @@ const RULES: Record<string, Rule> = {
   'GET /payments/:reference/refund-account': { access: 'refunds' },
   'GET /refunds/:id': { access: 'read' },
   'POST /refunds/:id/retry': { access: 'refunds' },
+  'POST /refunds/:id/end': { access: 'refunds' },
   'GET /disputes': { access: 'read' },
   'GET /disputes/:id': { access: 'read' },
   'GET /cases': { access: 'read' },

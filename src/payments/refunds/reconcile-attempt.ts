@@ -20,6 +20,7 @@ import { unlistedReversal } from '../state/unlisted-reversal.ts'
 import { disputesOf } from '../store/disputes.ts'
 import { allTransactionsOf } from '../store/receipts.ts'
 import { refundsOfOthers } from '../store/refunds.ts'
+import { reviewsOf } from '../store/reviews.ts'
 import {
   closeCases,
   completeRefund,
@@ -66,8 +67,13 @@ export async function reconcileAttempt(
   if (answer.kind === 'unknown') return { kind: 'unanswered', because: answer.because }
   if (answer.kind !== 'reversals') return answer
   return changePayment(deps, attempt.paymentId, {
-    read: (tx) => Promise.all([disputesOf(tx, attempt.paymentId), refundsOfOthers(tx, attempt, answer.refunds)]),
-    decide: (state, [disputes, ofOthers], tx) => {
+    read: (tx) =>
+      Promise.all([
+        disputesOf(tx, attempt.paymentId),
+        refundsOfOthers(tx, attempt, answer.refunds),
+        reviewsOf(tx, attempt.paymentId),
+      ]),
+    decide: (state, [disputes, ofOthers, reviews], tx) => {
       const isOwn = ({ attemptId }: { attemptId: string }) => attemptId === attempt.id
       const work: Reconciliation = {
         tx,
@@ -76,6 +82,9 @@ export async function reconcileAttempt(
         attempt: attemptIn(state, attempt.id),
         refunds: state.refunds.filter(isOwn),
         disputes: disputes.filter(isOwn),
+        byHand: new Set(
+          reviews.filter(({ act }) => act === 'returned_by_hand').flatMap(({ refundId }) => refundId ?? []),
+        ),
       }
       // Two transfers of one order can be matched with two payments: the provider lists all refunds of that order for
       // both.

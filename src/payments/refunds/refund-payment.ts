@@ -132,7 +132,7 @@ export function writePending(
   const lease = newRefundLease()
   const sealedAccount = account && sealAccount(deps.secrets, refund.id, account)
   insertRefund(tx, before.payment, refund, { callReference, lease, sealedAccount })
-  const held = withReversal(before, refund.attemptId, refund.amount)
+  const held = { ...withReversal(before, refund.attemptId, refund.amount), refunds: [...before.refunds, refund] }
   writeDecision(tx, deps, before, decide(held, [], refund.createdAt))
   return { refund, lease }
 }
@@ -283,7 +283,7 @@ function recordOutcome(
             ? withReversal(before, after.attemptId, -after.amount)
             : before
       const refunds = withRefund(before.refunds, after)
-      const followed = withCaseOfRefund(state, refunds, after, now)
+      const followed = withCaseOfRefund({ ...state, refunds }, refunds, after, now)
       const isAnswered = after.status === 'pending' && after.needsReview === null
       writeDecision(tx, deps, before, decide(followed, isAnswered ? [] : [refundChange(after)], now), { refunds })
       return after
@@ -328,7 +328,7 @@ function afterOutcome(
 
 /** A refund has this status now: its event, and its case. */
 export function decideRefund(state: PaymentState, refunds: Refund[], refund: Refund, now: Date): Decision {
-  return decide(withCaseOfRefund(state, refunds, refund, now), [refundChange(refund)], now)
+  return decide(withCaseOfRefund({ ...state, refunds }, refunds, refund, now), [refundChange(refund)], now)
 }
 
 /** The event of a refund's status. */

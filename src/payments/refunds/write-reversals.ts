@@ -28,7 +28,7 @@ const CAUSE = 'reconciliation with the provider'
 
 /** Writes a change with its events, and keeps the new state for the next change. */
 function write(work: Reconciliation, after: PaymentState, changes: Change[]): void {
-  const decision = decide(after, changes, work.deps.clock.now())
+  const decision = decide({ ...after, refunds: work.state.refunds }, changes, work.deps.clock.now())
   writeDecision(work.tx, work.deps, work.state, decision, { cause: CAUSE })
   // Not all of `after`: its refunds may be those from before the change.
   const { payment, attempts, cases } = decision.state

@@ -64,7 +64,8 @@ export function settleLocked(settling: Settling, attempt: Attempt, signal: Signa
   const plausible = plausibleOutcome(signal)
   const receipts = 'receipts' in plausible ? plausible.receipts : []
   const current = attemptIn(before, attempt.id)
-  const contradiction = signal.source === 'match' ? undefined : contradictionOf(receiptsIn(before, attempt), plausible)
+  const onRecord = receiptsIn(before, attempt)
+  const contradiction = signal.source === 'match' ? undefined : contradictionOf(onRecord, plausible)
   const found = newReceiptsOf(attempt, receipts, recorded)
   // Money under a new id of the provider is new. Under an id that an adapter made up it may be what is on record.
   const isNew = ({ idIsProviders }: Receipt) => !contradiction || (current.idsAreProviders && idIsProviders)
@@ -84,8 +85,9 @@ export function settleLocked(settling: Settling, attempt: Attempt, signal: Signa
   // An answer from before the last change says nothing about it.
   const isStale = signal.whenAsked !== undefined && !isSameStatus(statusOf(current), signal.whenAsked)
   const why = isOverdue ? unconfirmed(unrecorded) : isStale ? undefined : contradiction
+  const isAgreed = !contradiction && !isStale && receipts.length > 0 && onRecord.some(({ isMatched }) => !isMatched)
   const askedAt = signal.call && new Date(signal.call.at.getTime() - signal.call.tookMs)
-  const report = { ...rest, ...said, askedAt, outcome, attemptId: attempt.id, contradiction: why, now }
+  const report = { ...rest, ...said, askedAt, outcome, attemptId: attempt.id, contradiction: why, isAgreed, now }
   const canBePaid = before.payment.status !== 'successful' && (comesInParts(attempt) || outcome.kind === 'paid')
   const [needed, surplus] = canBePaid ? splitSurplus(current, newReceipts) : [newReceipts, []]
   const cause = causeOf(signal)

@@ -59,10 +59,14 @@ export interface Case {
 
 export const BOOKS = 'books'
 
+/** The code of a failed refund of money that never counted: a refund of the payment would send other money back. */
+export const SURPLUS_REFUND_FAILED = 'surplus_refund_failed'
+
 const REASON_OF_CODE: Record<string, CaseReason> = {
   ...Object.fromEntries(CASE_REASONS.map((reason) => [reason, reason])),
   outcome_unknown: 'unanswered',
   refund_unfinished: 'unanswered',
+  [SURPLUS_REFUND_FAILED]: 'refund_failed',
 }
 
 /** The reason of a text that begins with a code, such as `contradiction: …`. */
@@ -137,7 +141,7 @@ export function raise(
   state: PaymentState,
   attempt: Attempt,
   why: string,
-  { amount = beyondDue(state.payment, attempt) || attempt.amountCharged, reason = reasonOf(why), ...opening }: Raising,
+  { amount = atStake(state, attempt), reason = reasonOf(why), ...opening }: Raising,
 ): PaymentState {
   const { id, reference, place, merchantId, mode, paymentId, provider, currency } = attempt
   const subject: CaseSubject = { kind: 'attempt', id, reference }
@@ -145,6 +149,9 @@ export function raise(
   const wanted = { ...owner, subject, reason, summary: why, amount, currency }
   return { ...state, cases: withCase(state.cases, wanted, opening) }
 }
+
+const atStake = (state: PaymentState, attempt: Attempt) =>
+  (state.payment.status === 'pending' ? 0 : beyondDue(state, attempt)) || attempt.amountCharged
 
 /** The books agree again: closes the cases of this attempt or refund, or those of them that are picked. */
 export function settleCases(
@@ -221,7 +228,15 @@ function sentenceOf(line: string): string {
 }
 
 export const CASE_STATUSES = ['open', 'closed'] as const
-export const CASE_SUGGESTIONS = ['match', 'refund', 'retry_refund', 'ask_again', 'close'] as const
+export const CASE_SUGGESTIONS = [
+  'match',
+  'return',
+  'refund',
+  'retry_refund',
+  'end_refund',
+  'ask_again',
+  'close',
+] as const
 export type CaseSuggestion = (typeof CASE_SUGGESTIONS)[number]
 
 const DOES: Partial<Record<CaseReason, CaseSuggestion>> = {
@@ -235,8 +250,15 @@ const DOES: Partial<Record<CaseReason, CaseSuggestion>> = {
   review: 'ask_again',
 }
 
-/** What a person can do. All but `close` are calls of their own. */
-function suggestionsFor({ reason, summary }: Case): CaseSuggestion[] {
-  const does = summary.startsWith('refund_needs_account') ? 'retry_refund' : DOES[reason]
+const DOES_BY_CODE: Partial<Record<string, CaseSuggestion>> = {
+  refund_needs_account: 'retry_refund',
+  [SURPLUS_REFUND_FAILED]: 'return',
+}
+
+/** What a person can do. */
+function suggestionsFor({ reason, subject, summary }: Case): CaseSuggestion[] {
+  const code = /^[a-z_]+/.exec(summary)?.[0] ?? ''
+  const isLostRefund = subject.kind === 'refund' && code === 'unanswered'
+  const does = isLostRefund ? 'end_refund' : (DOES_BY_CODE[code] ?? DOES[reason])
   return [...(does ? [does] : []), 'close']
 }

@@ -16,7 +16,7 @@ export function isHeldBy({ subject, reason }: Case, { id }: Attempt): boolean {
 }
 
 function withHeldBy(state: PaymentState, attempt: Attempt, now: Date): PaymentState {
-  const amount = beyondDue(state.payment, attempt)
+  const amount = beyondDue(state, attempt)
   const reason: CaseReason = state.payment.status === 'successful' ? 'surplus' : 'underpaid'
   const isOwn = (each: Case) => isHeldBy(each, attempt)
   const settled = settleCases(state, attempt.id, now, (open) => isOwn(open) && (amount === 0 || open.reason !== reason))

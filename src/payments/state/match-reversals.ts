@@ -1,3 +1,4 @@
+import type { RefundId } from '../../kernel/ids.ts'
 import { formatMoney, type Money, money } from '../../kernel/money.ts'
 import type { ListedRefund } from '../../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
@@ -9,6 +10,8 @@ export interface OnRecord {
   attempt: Attempt
   refunds: Refund[]
   disputes: Dispute[]
+  /** The refunds that a person recorded as returned by hand, perhaps in the provider's dashboard. */
+  byHand?: ReadonlySet<RefundId>
 }
 
 /** How a refund in the provider's list matches our records. */
@@ -58,7 +61,8 @@ export function matchRefund(onRecord: OnRecord, listed: ListedRefund): RefundMat
   return listed.status === 'successful' || match.kind === 'adopts' ? match : { kind: 'nothing' }
 }
 
-function matchUnknownRefund({ attempt, refunds, disputes }: OnRecord, listed: ListedRefund): RefundMatch {
+function matchUnknownRefund(onRecord: OnRecord, listed: ListedRefund): RefundMatch {
+  const { attempt, refunds, disputes } = onRecord
   const { amount, currency } = listed.amount
   if (currency !== attempt.currency || amount < 1)
     return { kind: 'unfit', because: `a refund of ${amount} ${currency} is listed` }
@@ -77,29 +81,36 @@ function matchUnknownRefund({ attempt, refunds, disputes }: OnRecord, listed: Li
   const isRoom = amount <= attempt.amountReceived - attempt.amountReturned
   if (settled && isRoom) return { kind: 'new', review: perhapsTwice(listed.amount) }
   if (settled) return { kind: 'settles', dispute: settled }
-  const unnamed = covering(refunds, amount, listed.at)
+  const early = unnamedBefore(refunds, listed.at)
+  const isByHand = ({ id }: Refund) => onRecord.byHand?.has(id) === true
+  const unnamed = covering(early, amount, isByHand)
   if (unnamed) return { kind: 'adopts', refund: unnamed }
-  const early = refunds.filter((refund) => isUnnamed(refund) && mayBeBefore(listed.at, refund.createdAt))
-  if (early.reduce((sum, refund) => sum + refund.amount, 0) >= amount)
+  const sumOf = (some: Refund[]) => some.reduce((sum, refund) => sum + refund.amount, 0)
+  const byHand = early.filter(isByHand)
+  if (sumOf(byHand) === amount || sumOf(early) - sumOf(byHand) >= amount)
     return { kind: 'unfit', because: `a refund of ${amount} is listed, and several earlier refunds may include it` }
   const exceeded = whyExceeded({ attempt, refunds }, amount)
   return exceeded ?? { kind: 'new' }
 }
 
-/** Money that was reversed before we first saw it, recorded without the provider's refund id. */
+/** Money that went back, recorded without the provider's refund id. */
 export function isUnnamed({ kind, status, providerRefundId }: Refund): boolean {
   return kind === 'provider' && status === 'successful' && providerRefundId === null
+}
+
+function unnamedBefore(refunds: Refund[], at: Date): Refund[] {
+  return refunds.filter((refund) => isUnnamed(refund) && mayBeBefore(at, refund.createdAt))
 }
 
 const CLOCKS_DIFFER_BY_MS = 5 * 60_000
 
 /**
- * The row of such money that covers this amount and time, with the least left over. One row may stand for several
- * refunds.
+ * The row that covers this amount, with the least left over. A row of money that was reversed before we first saw it
+ * may stand for several refunds; what a person returned by hand is one, of that amount.
  */
-function covering(refunds: Refund[], amount: number, at: Date): Refund | undefined {
-  return refunds
-    .filter((refund) => isUnnamed(refund) && refund.amount >= amount && mayBeBefore(at, refund.createdAt))
+function covering(unnamed: Refund[], amount: number, isByHand: (refund: Refund) => boolean): Refund | undefined {
+  return unnamed
+    .filter((refund) => (isByHand(refund) ? refund.amount === amount : refund.amount >= amount))
     .toSorted((a, b) => a.amount - b.amount)[0]
 }
 
@@ -159,7 +170,8 @@ export function matchLoss(onRecord: OnRecord, dispute: Dispute, listed: ListedRe
       }
     return { kind: 'counted', refund, settledBy: refund.providerRefundId }
   }
-  const unnamed = covering(free, dispute.amount, dispute.openedAt)
+  const early = unnamedBefore(free, dispute.openedAt).filter(({ id }) => !onRecord.byHand?.has(id))
+  const unnamed = covering(early, dispute.amount, () => false)
   if (unnamed) return { kind: 'adopts', refund: unnamed }
   const exceeded = dispute.currency === attempt.currency ? whyExceeded(onRecord, dispute.amount) : undefined
   if (exceeded?.kind === 'waits') return exceeded

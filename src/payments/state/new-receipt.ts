@@ -137,9 +137,16 @@ export function contradictionOf(onRecord: OnRecord[], outcome: Outcome): string 
   if (own.every(isNamed)) return undefined
   const recorded = namesOf(own.map(({ amount, currency }) => money(amount, currency as Currency)))
   if (outcome.kind === 'missing')
-    return `missing_at_provider: ${recorded} is on record, and the provider does not know the order any more. Compare with its dashboard.`
+    return `missing_at_provider: ${recorded} ${DENIED} does not know the order any more. Compare with its dashboard.`
   const named = namesOf(answered.map(({ amount }) => amount)) || 'no money'
-  return `contradiction: ${recorded} is on record, and the provider now names ${named}. Nothing was changed. Compare with its dashboard.`
+  return `contradiction: ${recorded} ${DENIED} now names ${named}. Nothing was changed. Compare with its dashboard.`
+}
+
+const DENIED = 'is on record, and the provider'
+
+/** Each line of the case is about money on record that the provider did not name. */
+export function isDenial({ reason, summary }: Case): boolean {
+  return reason === 'missing_at_provider' || summary.split('\n').every((line) => line.includes(DENIED))
 }
 
 const namesOf = (amounts: Money[]) =>

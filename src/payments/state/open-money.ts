@@ -2,6 +2,7 @@ import type { AttemptId, RefundId } from '../../kernel/ids.ts'
 import type { Attempt } from './attempt.ts'
 import type { PaymentState } from './payment-state.ts'
 import type { Refund } from './refund.ts'
+import { beyondDue } from './reversed-money.ts'
 
 /**
  * Money that does not add up, for the list of the dashboard.
@@ -34,13 +35,13 @@ export interface OpenMoney {
 }
 
 /** The money of an attempt that is not handled yet. Undefined if there is none. */
-export function openMoneyOf({ payment }: PaymentState, attempt: Attempt, reviews: Review[]): OpenMoney | undefined {
+export function openMoneyOf(state: PaymentState, attempt: Attempt, reviews: Review[]): OpenMoney | undefined {
+  const { payment } = state
   const own = reviews.filter(({ attemptId }) => attemptId === attempt.id)
   const isPaid = attempt.status === 'successful'
-  const due = isPaid ? attempt.amountCharged : 0
-  const amount = attempt.amountReceived - attempt.amountReturned - due
+  const amount = beyondDue(state, attempt)
   const isNoted = own.some(({ act, received }) => act === 'noted' && received === attempt.amountReceived)
-  if (amount <= 0 || isNoted) return undefined
+  if (amount === 0 || isNoted) return undefined
   const kind = isPaid ? 'overpaid' : payment.status === 'successful' ? 'surplus' : 'underpaid'
   return { kind, amount, attempt }
 }

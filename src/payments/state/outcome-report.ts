@@ -19,6 +19,8 @@ export interface OutcomeReport {
   /** Of the payment. */
   refunds?: Refund[]
   contradiction?: string | undefined
+  /** The answer names all money that is on record of the attempt. */
+  isAgreed?: boolean
   source: Source
   /** What a signed notice says, if one caused the check. */
   noticeSays?: 'paid' | 'failed' | undefined

@@ -9,6 +9,7 @@ import { isSameInput } from './channel-input.ts'
 import { restartSchedule, withNextCheck } from './check-schedule.ts'
 import { withHeldMoney } from './held-money.ts'
 import { assertPending, type Payment } from './payment.ts'
+import type { Refund } from './refund.ts'
 import type { EarlyReversal } from './reversed-money.ts'
 
 /**
@@ -43,6 +44,8 @@ export interface PaymentState {
   attempts: Attempt[]
   /** The open ones, and those that a person closed: the same is not opened again. */
   cases: Case[]
+  /** Read with the lock only. What a decision changes of them is here before it. */
+  refunds?: Refund[]
 }
 
 /** One step of a transition. Each raises the payment's sequence by one and is recorded as an event. */

@@ -4,7 +4,7 @@ import { Problem } from '../../kernel/problem.ts'
 import type { Capabilities } from '../../providers/capabilities.ts'
 import type { BankAccount } from '../../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
-import { isOpenCase, reasonOf, settleCases, withCase } from './case.ts'
+import { isOpenCase, reasonOf, SURPLUS_REFUND_FAILED, settleCases, withCase } from './case.ts'
 import type { Payment } from './payment.ts'
 import type { PaymentState } from './payment-state.ts'
 
@@ -253,7 +253,8 @@ function whyPersonNeeded(refund: Refund): string | null {
   if (refund.status === 'pending') return refund.needsReview
   if (refund.status === 'successful' || refund.kind === 'chargeback') return null
   const amount = formatMoney({ amount: refund.amount, currency: refund.currency as Currency })
-  return `refund_failed: ${amount} could not be given back. ${refund.failure ?? ''}`.trim()
+  const code = refund.counted ? 'refund_failed' : SURPLUS_REFUND_FAILED
+  return `${code}: ${amount} could not be given back. ${refund.failure ?? ''}`.trim()
 }
 
 const SECOND = 1_000
@@ -280,6 +281,14 @@ export function nextRefundTry(refund: Refund, days: number, now: Date): Date {
   return new Date(now.getTime() + (isLate(refund, days, now) ? DAY : wait))
 }
 
+const UNANSWERED = 'unanswered: '
+
+/** It may have been asked for, and the provider has not listed it for a day: a person may say that it was not made. */
+export function isLost({ status, askedAt, providerRefundId, needsReview }: Refund): boolean {
+  const isAsked = status === 'pending' && askedAt !== null && providerRefundId === null
+  return isAsked && needsReview?.startsWith(UNANSWERED) === true
+}
+
 /**
  * A refund without a final answer needs review after the days that its provider takes, and sooner if the provider was
  * asked and does not list it: it is not asked twice.
@@ -288,7 +297,7 @@ export function reviewedIfLate(refund: Refund, days: number, now: Date): Refund 
   const { askedAt, providerRefundId } = refund
   const isUnlisted = askedAt !== null && providerRefundId === null && now.getTime() - askedAt.getTime() >= DAY
   const reason = isUnlisted
-    ? 'unanswered: the provider was asked for this refund and does not list it. Look in its dashboard before you ask again.'
+    ? `${UNANSWERED}the provider was asked for this refund and does not list it. Look in its dashboard, and say so if it was not made.`
     : isLate(refund, days, now)
       ? `refund_unfinished: the provider has not finished it within ${days} days.`
       : null

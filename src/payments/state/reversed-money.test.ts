@@ -16,9 +16,12 @@ import {
   waiting,
 } from '../../../test/support/payment-state.ts'
 import type { Receipt } from '../../providers/provider.ts'
+import type { Attempt } from './attempt.ts'
 import { cancel, type Decision, expire, type PaymentState } from './payment-state.ts'
-import { planRefund } from './refund.ts'
+import { newRefund, planRefund, type Refund } from './refund.ts'
+import { beyondDue } from './reversed-money.ts'
 
+const WANTED = { kind: 'merchant' as const, counted: true, reason: null, transactionIds: [] }
 const givenBack = (amount: number, returned = amount): Receipt => ({ ...receipt(amount), returned })
 const sums = ({ payment: { status, amountPaid, amountRefunded } }: PaymentState) => [status, amountPaid, amountRefunded]
 const moneyOf = ({ amountReceived, amountReturned, amountRefunded }: PaymentState['attempts'][number]) => [
@@ -135,4 +138,25 @@ test('money that an attempt has given back is not sent back again when another a
   const done = settleWith(reversed, two.attempt, paid(receipt(PRICE)))
   assert.deepEqual([done.surplus, types(done).includes('payment.surplus')], [[], false])
   assert.deepEqual(sums(done.state), ['successful', PRICE, 0])
+})
+
+test('what an attempt holds beyond the due is what came after it, also when the payment is given back', () => {
+  const { state, attempt } = waiting('card')
+  const twice = settleWith(settleWith(state, attempt, paid(receipt(PRICE))).state, attempt, paid(receipt(PRICE))).state
+  const refund = newRefund(twice.payment, { ...WANTED, attemptId: attempt.id, amount: PRICE }, after(90))
+  const holding = (changes: Partial<Attempt>, refunds: Refund[] = []) =>
+    beyondDue({ ...twice, refunds }, { ...first({ state: twice }), amountReceived: 2 * PRICE, ...changes })
+  assert.equal(holding({ amountReturned: 0 }), PRICE)
+  assert.equal(holding({ amountReturned: PRICE }), 0, 'the surplus is on its way')
+  assert.equal(holding({ amountReturned: PRICE }, [refund]), PRICE, 'what was due is on its way')
+  assert.equal(holding({ amountReturned: PRICE, amountRefunded: PRICE }), PRICE, 'what was due is refunded')
+  assert.equal(holding({ amountReturned: 2 * PRICE, amountRefunded: PRICE }), 0, 'both are')
+})
+
+test('of an overpayment that counted, a refund gives the excess back first', () => {
+  const { state, attempt } = waiting('virtual-bank-account')
+  const over = settleWith(state, attempt, paid(receipt(PRICE + 200))).state
+  const holding = (refunded: number) =>
+    beyondDue(over, { ...first({ state: over }), amountReturned: refunded, amountRefunded: refunded })
+  assert.deepEqual([0, 150, 200, 500, PRICE + 200].map(holding), [200, 50, 0, 0, 0])
 })

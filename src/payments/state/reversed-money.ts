@@ -1,6 +1,6 @@
 import type { Receipt } from '../../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
-import type { Payment } from './payment.ts'
+import type { PaymentState } from './payment-state.ts'
 import type { Refund } from './refund.ts'
 
 // Transactions that the provider had reversed in part or in full (reversal, refund in its dashboard, lost dispute)
@@ -66,10 +66,20 @@ export function hasLostMoney(attempt: Attempt, refunds: Refund[]): boolean {
   return heldAmount(attempt) + asked < attempt.amountCharged
 }
 
-/** Money that an attempt of an ended payment holds, and that was not due. */
-export function beyondDue(payment: Pick<Payment, 'status'>, attempt: Attempt): number {
-  if (payment.status === 'pending') return 0
-  return Math.max(0, heldAmount(attempt) - (attempt.status === 'successful' ? attempt.amountCharged : 0))
+/** Money that an attempt holds, and that is not due. */
+export function beyondDue(state: MoneyOfPayment, attempt: Attempt): number {
+  return Math.max(0, heldAmount(attempt) - (attempt.status === 'successful' ? dueOf(state, attempt) : 0))
+}
+
+type MoneyOfPayment = Pick<PaymentState, 'payment' | 'refunds'>
+
+/** What the payment gives back is not due any more. Of an overpayment that counted, the excess goes first. */
+function dueOf({ payment, refunds = [] }: MoneyOfPayment, { id, amountCharged, amountRefunded }: Attempt): number {
+  const onTheWay = refunds
+    .filter(({ attemptId, counted, status }) => attemptId === id && counted && status === 'pending')
+    .reduce((sum, { amount }) => sum + amount, 0)
+  const excess = payment.amountPaid - amountCharged
+  return amountCharged - Math.max(0, amountRefunded + onTheWay - excess)
 }
 
 /** What is on record of a transaction of an order. */

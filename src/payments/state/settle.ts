@@ -5,7 +5,14 @@ import { type Attempt, comesInParts, isOpen, payableAgain } from './attempt.ts'
 import { attemptAfter } from './attempt-after.ts'
 import { raise, reasonOf, settleCases } from './case.ts'
 import { isOverdue, restartSchedule, UNANSWERED, withNextCheck } from './check-schedule.ts'
-import { AFTER_LOSS, areIdsProviders, isAnsweredBySuccess, reviewReasonOf, SURPLUS_WITHOUT_IDS } from './new-receipt.ts'
+import {
+  AFTER_LOSS,
+  areIdsProviders,
+  isAnsweredBySuccess,
+  isDenial,
+  reviewReasonOf,
+  SURPLUS_WITHOUT_IDS,
+} from './new-receipt.ts'
 import type { OutcomeReport } from './outcome-report.ts'
 import type { Payment } from './payment.ts'
 import {
@@ -74,9 +81,16 @@ function withRequestedCheck(state: PaymentState, { id, checks }: Attempt, report
 function withReviewOfMoney(
   state: PaymentState,
   attempt: Attempt,
-  { newReceipts, contradiction, now }: OutcomeReport,
+  { newReceipts, contradiction, isAgreed, now }: OutcomeReport,
 ): PaymentState {
-  const raised = contradiction ? raise(state, attempt, contradiction, { now }) : state
+  const agreed = isAgreed ? settleCases(state, attempt.id, now, isDenial) : state
+  // What a person closed is another fact when the provider has agreed since.
+  const { answeredAt } = attemptIn(state, attempt.id)
+  const isNew = state.cases.some(
+    ({ subject, reason, closedAt }) =>
+      subject.id === attempt.id && contradiction?.startsWith(reason) && closedAt && answeredAt && closedAt < answeredAt,
+  )
+  const raised = contradiction ? raise(agreed, attempt, contradiction, { now, isNew }) : agreed
   const why = reviewReasonOf(newReceipts, attempt)
   return why === null ? raised : raise(raised, attempt, why, { now, isNew: true })
 }
@@ -260,7 +274,7 @@ function recordSurplus(
   ]
   // What is not beyond the charge is no surplus: it makes up for what is gone.
   const why = hasLost
-    ? `${beyondDue(state.payment, after) > 0 ? 'surplus' : 'review'}: ${AFTER_LOSS}`
+    ? `${beyondDue({ payment: state.payment, refunds }, after) > 0 ? 'surplus' : 'review'}: ${AFTER_LOSS}`
     : SURPLUS_WITHOUT_IDS
   const raised = isRefunded ? state : raise(state, after, why, { now, amount, isNew: true })
   return {

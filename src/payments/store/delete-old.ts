@@ -51,7 +51,7 @@ export function findOwnersOfOldPayments(
 const OPEN_PAYMENTS = `
   select payment_id from events where place = $1 and payment_id = any((select ids from locked)::uuid[]) and occurred_at >= $7
   union all
-  select a.payment_id from attempts a
+  select a.payment_id from attempts a join payments p on p.place = $1 and p.id = a.payment_id
    where a.place = $1 and a.payment_id = any((select ids from locked)::uuid[])
      and (a.next_check_at is not null or ${HOLDS_OPEN_MONEY.text})
   union all

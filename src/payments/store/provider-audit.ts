@@ -25,11 +25,12 @@ export interface RecordedTransaction {
   orderReference: string | null
   providerReference: string | null
   /**
-   * Of the whole attempt, or of unmatched money: returned, and refunds that the provider may not have made: pending,
-   * and by hand.
+   * Of the whole attempt, or of unmatched money: returned, and what the provider may not have made: pending refunds,
+   * and money that a person returned by hand. `byHand`: of an attempt; the provider made all of it, or none.
    */
   returned: number
   returning: number
+  byHand: number
   receiptsOfAttempt: number
 }
 
@@ -38,19 +39,21 @@ const COLUMNS =
   new Fixed(`r.id as receipt_id, r.account, r.transaction_id, r.amount, r.currency, r.taken_at, r.attempt_id,
   -- The provider lists money that a person matched under the order that it names, not under ours.
   case when not exists (select from reviews v where v.place = $1 and v.receipt_id = r.id and v.act = 'matched')
-       then a.order_reference end as order_reference, a.provider_reference, coalesce(a.amount_returned, r.returned) - pending.amount as returned,
+       then a.order_reference end as order_reference, a.provider_reference, coalesce(a.amount_returned, r.returned) - open.pending - open.by_hand as returned, open.by_hand,
   -- A person has returned unmatched money.
-  pending.amount + case when r.attempt_id is null and exists (
+  open.pending + case when r.attempt_id is null and exists (
       select from reviews v where v.place = $1 and v.receipt_id = r.id and v.act = 'returned_by_hand')
     then r.amount - r.returned else 0 end as returning, (select count(*)::integer from receipts o where o.place = $1 and o.attempt_id = r.attempt_id) as receipts_of_attempt`)
 const SOURCES = new Fixed(`receipts r left join attempts a on a.place = $1 and a.id = r.attempt_id
-  cross join lateral (select coalesce(sum(f.amount), 0)::bigint as amount from refunds f
+  cross join lateral (select coalesce(sum(f.amount) filter (where f.status = 'pending'), 0)::bigint as pending,
+                             coalesce(sum(f.amount) filter (where f.status = 'successful'), 0)::bigint as by_hand
+                        from refunds f
                        where f.place = $1 and f.payment_id = r.payment_id and f.attempt_id = r.attempt_id and (
                          f.status = 'pending'
                          -- Returned by hand: in the provider's dashboard, or outside of the provider.
                          or (f.status = 'successful' and f.provider_refund_id is null
                              and exists (select from reviews v where v.place = $1 and v.payment_id = f.payment_id and v.refund_id = f.id
-                                            and v.act = 'returned_by_hand')))) as pending`)
+                                            and v.act = 'returned_by_hand')))) as open`)
 
 interface RecordedRow {
   receipt_id: number
@@ -64,6 +67,7 @@ interface RecordedRow {
   provider_reference: string | null
   returned: number
   returning: number
+  by_hand: number
   receipts_of_attempt: number
 }
 
@@ -80,6 +84,7 @@ function recordedOf({ place }: AuditScope, row: RecordedRow): RecordedTransactio
     providerReference: row.provider_reference,
     returned: row.returned,
     returning: row.returning,
+    byHand: row.by_hand,
     receiptsOfAttempt: row.receipts_of_attempt,
   }
 }

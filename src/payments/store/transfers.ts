@@ -136,9 +136,25 @@ function transferOf(row: HeldRow, place: number): Omit<Transfer, 'id' | 'kind'> 
   }
 }
 
-/** Attempts `a` with open money: the rules of `openMoneyOf`. The place is the first parameter of the statement. */
+/**
+ * What an attempt `a` of the payment `p` holds, and that is not due: `beyondDue`. The place is the first parameter of
+ * the statement.
+ */
+const BEYOND_DUE = new Fixed(`(a.amount_received - a.amount_returned
+  - case when a.status = 'successful'
+         then a.amount_charged - greatest(0, a.amount_refunded + a.amount_charged - p.amount_paid + (
+                select coalesce(sum(f.amount), 0)::bigint from refunds f
+                 where f.place = $1 and f.attempt_id = a.id and f.counted and f.status = 'pending'))
+         else 0 end)`)
+
+/**
+ * Attempts `a` of the payment `p` with open money: the rules of `openMoneyOf`. The place is the first parameter of the
+ * statement.
+ */
 export const HOLDS_OPEN_MONEY = new Fixed(`(
-  a.amount_received - a.amount_returned > case when a.status = 'successful' then a.amount_charged else 0 end
+  -- As in the index attempts_holding.
+  a.amount_received > a.amount_returned and a.amount_received > case when a.status = 'successful' then a.amount_charged else 0 end
+  and ${BEYOND_DUE.text} > 0
   and not exists (select from reviews v
                    where v.place = $1 and v.attempt_id = a.id and v.act = 'noted' and v.received = a.amount_received))`)
 
@@ -158,7 +174,7 @@ async function listHolding(
 ): Promise<Transfer[]> {
   const rows = await db.rows<HeldRow>(sql`
     select a.id, a.payment_id, p.reference, p.status as payment_status, p.user_email, a.provider, a.status, a.currency,
-           a.amount_received - a.amount_returned - case when a.status = 'successful' then a.amount_charged else 0 end as amount,
+           ${BEYOND_DUE} as amount,
            a.amount_charged as due, a.amount_received as received, a.created_at as at,
            (select f.failure from refunds f where f.place = ${place} and f.attempt_id = a.id and f.status = 'failed' order by f.id desc limit 1) as failure
       from attempts a join payments p on p.place = ${place} and p.id = a.payment_id

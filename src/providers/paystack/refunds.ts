@@ -38,7 +38,6 @@ export function refunds({ mode, get, post }: Way): (wanted: RefundOrder) => Prom
   }
 
   async function ask(wanted: RefundOrder, transactionId: string): Promise<RefundOutcome> {
-    if (wanted.isLeaseHeld?.() === false) return unknown('the lease ran out before the request')
     const answer = await post('/refund', {
       // Not the reference of the order: a person may have matched the money of another order with this payment.
       transaction: transactionId,
@@ -91,6 +90,8 @@ export function refunds({ mode, get, post }: Way): (wanted: RefundOrder) => Prom
       if (earlier !== 'none') return giveAccount(earlier, wanted)
     }
     if (wanted.refundId) return unknown('it does not list the refund that it has accepted')
+    // In this order: a refund that is marked as asked for is never asked for again.
+    if (wanted.isLeaseHeld?.() === false) return unknown('the lease ran out before the request')
     if ((await wanted.mayAsk?.()) === false) return ASKED_BEFORE
     let outcome: RefundOutcome = unknown('there is no transaction to give back')
     // A refund is of one transaction. When the money came in several, the newest that has enough left gives it.

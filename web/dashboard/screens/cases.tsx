@@ -43,6 +43,7 @@ export default function Cases() {
   const status = isDone ? 'closed' : 'open'
   const page = usePage<Page<Case>>(merchant.api('/cases') + query({ status, reason: values.reason, cursor }))
   const [closing, setClosing] = useState<Case>()
+  const [ending, setEnding] = useState<Case>()
   const next = page.data?.nextCursor
   return (
     <Screen
@@ -73,7 +74,11 @@ export default function Cases() {
           { name: 'What happened', show: (row) => <What row={row} /> },
           { name: 'About', show: (row) => <About row={row} /> },
           { name: isDone ? 'Closed' : 'Since', show: (row) => <When row={row} /> },
-          { name: 'Actions', kind: 'actions', show: (row) => <Actions row={row} onClose={() => setClosing(row)} /> },
+          {
+            name: 'Actions',
+            kind: 'actions',
+            show: (row) => <Actions row={row} onClose={() => setClosing(row)} onEnd={() => setEnding(row)} />,
+          },
         ]}
         pages={{
           first: cursor ? () => set(values) : undefined,
@@ -85,7 +90,8 @@ export default function Cases() {
             : { title: 'Nothing needs you', text: 'All money is accounted for, and every answer is clear.' }
         }
       />
-      {closing && <CloseDialog row={closing} onClose={() => setClosing(undefined)} />}
+      {closing && <NoteDialog row={closing} {...CLOSE} onClose={() => setClosing(undefined)} />}
+      {ending && <NoteDialog row={ending} {...END_REFUND} onClose={() => setEnding(undefined)} />}
     </Screen>
   )
 }
@@ -130,13 +136,16 @@ function When({ row: { openedAt, closedAt, closedBy } }: { row: Case }) {
   )
 }
 
+const REFUNDS: ReadonlySet<string> = new Set(['refund', 'retry_refund'])
+
 /** The ways off the list. Money is matched and refunded where it is shown with its payment. */
-function Actions({ row, onClose }: { row: Case; onClose: () => void }) {
+function Actions({ row, onClose, onEnd }: { row: Case; onClose: () => void; onEnd: () => void }) {
   const merchant = useMerchant()
   const { payment, reason, suggestions, subject } = row
   const ofPayment = payment && merchant.path(`/payments/${encodeURIComponent(payment)}`)
   const canMove = merchant.may('refunds')
-  const isTransfer = reason === 'unmatched_money' || reason === 'surplus' || reason === 'underpaid'
+  const isHeld = reason === 'unmatched_money' || reason === 'surplus' || reason === 'underpaid'
+  const isTransfer = isHeld || suggestions.includes('return')
   const name = (text: string) => `${text}: ${payment ?? subject.reference ?? subject.id}`
   return (
     <>
@@ -145,7 +154,12 @@ function Actions({ row, onClose }: { row: Case; onClose: () => void }) {
           {reason === 'unmatched_money' ? 'Match' : 'Return'}
         </Link>
       )}
-      {canMove && !isTransfer && ofPayment && suggestions.some((each) => each.endsWith('refund')) && (
+      {canMove && suggestions.includes('end_refund') && (
+        <button type="button" aria-label={name('It was not made')} onClick={onEnd}>
+          It was not made
+        </button>
+      )}
+      {canMove && !isTransfer && ofPayment && suggestions.some((each) => REFUNDS.has(each)) && (
         <Link class="button" aria-label={name('Refund')} href={ofPayment}>
           Refund
         </Link>
@@ -180,21 +194,36 @@ function AskAgain({ payment }: { payment: string }) {
   )
 }
 
-function CloseDialog({ row, onClose }: { row: Case; onClose: () => void }) {
+const CLOSE = {
+  title: 'Close with a note',
+  submit: 'Close the case',
+  about: 'No money moves by this.',
+  done: 'Closed',
+  path: ({ id }: Case) => `/cases/${id}/close`,
+}
+
+const END_REFUND = {
+  title: 'The refund was not made',
+  submit: 'It was not made',
+  about: 'The provider’s dashboard must show no such refund. It fails here, and the money can be refunded again.',
+  done: 'The refund has failed',
+  path: ({ subject }: Case) => `/refunds/${subject.id}/end`,
+}
+
+function NoteDialog({ row, onClose, ...texts }: { row: Case; onClose: () => void } & typeof CLOSE) {
   const merchant = useMerchant()
   const [note, setNote] = useState('')
-  const list = merchant.api('/cases')
   const action = useAction({
-    run: () => send('POST', `${list}/${row.id}/close`, { note: note.trim() }),
-    refresh: [list, merchant.api('/overview'), merchant.api('/payments')],
-    done: 'Closed',
+    run: () => send('POST', merchant.api(texts.path(row)), { note: note.trim() }),
+    refresh: [merchant.api('/cases'), merchant.api('/overview'), merchant.api('/payments'), merchant.api('/refunds')],
+    done: texts.done,
     onDone: onClose,
   })
   return (
-    <Dialog title="Close with a note" onClose={onClose}>
-      <Form submit="Close the case" action={action} onCancel={onClose}>
+    <Dialog title={texts.title} onClose={onClose}>
+      <Form submit={texts.submit} action={action} onCancel={onClose}>
         <p>{row.summary}</p>
-        <p class="soft">No money moves by this.</p>
+        <p class="soft">{texts.about}</p>
         <Field
           label="Note"
           hint="What you found and did. Your colleagues see it. No personal data of customers."
