@@ -2,7 +2,7 @@ import { LAST_UUID, uuidOf } from '../kernel/ids.ts'
 import { providerCalls, reconciliationFailures } from '../metrics/instruments.ts'
 import { type CallLimits, type ClaimedWork, integrationKey, NO_LIMITS, startWithin } from '../outbound/call-limits.ts'
 import type { PaymentDeps } from '../payments/deps.ts'
-import { closeAccountCase, openAccountCase } from '../payments/store/other-cases.ts'
+import { openAccountCase } from '../payments/store/other-cases.ts'
 import {
   absentReceipts,
   attemptsWithOpenReturns,
@@ -186,6 +186,7 @@ async function askAbsent(deps: PaymentDeps, run: Begun): Promise<void> {
   return saveProgress(database, next, clock.now())
 }
 
+/** The case is closed by a person: that a later window lacks nothing may only mean that the transactions are older. */
 async function reportAccount(deps: PaymentDeps, run: Begun, missing: number): Promise<void> {
   const because = `${missing} transactions on record are not in the provider’s list. Its keys may be of another account.`
   deps.log.error({ ...nameOf(run), missing }, 'the list of an account lacks many transactions on record')
@@ -232,8 +233,6 @@ const FIRST_UUID = LAST_UUID.replaceAll('f', '0')
 
 async function finish({ database, clock }: PaymentDeps, run: Begun): Promise<void> {
   const dueAt = nextDue(run.window, run.startedAt, Math.random())
-  // The list has what is on record again.
-  if (run.phase === 'absent') await database.transaction((tx) => closeAccountCase(tx, run, run.provider, clock.now()))
   await saveFinished(database, run, { at: clock.now(), dueAt })
 }
 

@@ -29,15 +29,16 @@ async function openOther(tx: Transaction, wanted: NewCase, now: Date, since: Dat
   writeOthers(tx, open, withCase(open, wanted, { now, replaces: true }), now)
 }
 
-/** Closes the open cases of this subject. */
-export async function closeOther(tx: Transaction, scope: Scope, subject: CaseSubject, closing: Closing): Promise<void> {
+/** Closes the open case of this subject and reason. */
+export async function closeOther(
+  tx: Transaction,
+  scope: Scope,
+  { subject, reason }: Pick<Case, 'subject' | 'reason'>,
+  closing: Closing,
+): Promise<void> {
   const open = await openOf(tx, scope, subject)
-  writeOthers(
-    tx,
-    open,
-    withoutCases(open, () => true, closing),
-    closing.now,
-  )
+  const left = withoutCases(open, (each) => each.reason === reason, closing)
+  writeOthers(tx, open, left, closing.now)
 }
 
 async function openOf(
@@ -73,17 +74,10 @@ export function openAccountCase(
   { provider, reason, summary, since }: { provider: string; reason: CaseReason; summary: string; since?: Date },
   now: Date,
 ): Promise<void> {
-  const subject = accountOf(provider)
+  const subject: CaseSubject = { kind: 'account', id: provider, reference: null }
   const wanted = { ...ownerOf(scope), provider, reason, subject, summary, amount: null, currency: null }
   return openOther(tx, wanted, now, since)
 }
-
-/** The account is as it should be again. */
-export function closeAccountCase(tx: Transaction, scope: Scope, provider: string, now: Date): Promise<void> {
-  return closeOther(tx, scope, accountOf(provider), { by: BOOKS, note: null, now })
-}
-
-const accountOf = (provider: string): CaseSubject => ({ kind: 'account', id: provider, reference: null })
 
 const ownerOf = ({ place, merchantId, mode }: Scope) => ({ place, merchantId, mode, paymentId: null })
 
@@ -113,7 +107,7 @@ export async function followUnmatched(
   for (const { id, transaction_id: transactionId, left: amount, currency, now } of rows) {
     const subject = receiptSubject(id, transactionId)
     if (amount === 0) {
-      await closeOther(tx, scope, subject, { by: BOOKS, note: null, now })
+      await closeOther(tx, scope, { subject, reason: 'unmatched_money' }, { by: BOOKS, note: null, now })
       continue
     }
     const summary = `unmatched_money: ${formatMoney({ amount, currency })} came in, and belongs to no payment.`

@@ -28,7 +28,7 @@ export async function closeCase(deps: PaymentDeps, by: Handling & { note: string
   }
   await deps.database.transaction(async (tx) => {
     tx.write(actRecorded(scope.place, { actor, act: 'case.closed', merchantId: scope.merchantId, subject: id }))
-    await closeOther(tx, scope, subject, { by: actor, note, now: deps.clock.now() })
+    await closeOther(tx, scope, found, { by: actor, note, now: deps.clock.now() })
   })
 }
 

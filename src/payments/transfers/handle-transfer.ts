@@ -302,7 +302,8 @@ export async function closeTransfer(
     }
     writeReview(tx, deps, by, { kind: 'unmatched', act, receiptId, paymentId: null, ...leftOf(open.unmatched) })
     recordClosing(tx, `receipt-${receiptId}`)
-    await closeOther(tx, by.scope, receiptSubject(receiptId), { by: by.actor, note: by.note, now: deps.clock.now() })
+    const about = { subject: receiptSubject(receiptId), reason: 'unmatched_money' as const }
+    await closeOther(tx, by.scope, about, { by: by.actor, note: by.note, now: deps.clock.now() })
   })
 }
 
