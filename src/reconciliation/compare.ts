@@ -79,8 +79,9 @@ export function compareOrder(theirs: ListedTransaction, ours: MoneyOfAttempt): V
 
 /**
  * `settles`: this refund is the money of a lost dispute that is on record. A pending refund that is not on record is
- * seen again when it is done, unless that takes a person, or too long. The amount of a list by account may have the provider's fees in it, or be missing: the
- * order's own list is exact. A new refund without an amount is asked for in each run of its first two days.
+ * seen again when it is done, unless that takes a person, or too long. The amount of a list by account may have the
+ * provider's fees in it, or be missing: the order's own list is exact. A new refund without an amount is asked for in
+ * each run of its first two days.
  */
 export function compareRefund(
   theirs: OfAccount<ListedRefund>,

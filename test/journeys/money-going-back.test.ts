@@ -6,15 +6,24 @@ import { sendDueRefunds } from '../../src/payments/refunds/refund-payment.ts'
 import { checkDueAttempts } from '../../src/payments/settle/check-attempts.ts'
 import { makeChecksDue } from '../../src/payments/store/attempts.ts'
 import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
+import { insertReview } from '../../src/payments/store/reviews.ts'
 import { FIRST_PAGE, listTransfers } from '../../src/payments/store/transfers.ts'
 import { closeTransfer } from '../../src/payments/transfers/handle-transfer.ts'
 import { startFakeFlutterwave } from '../fakes/flutterwave/fake.ts'
 import { type Between, startBetween } from '../support/between.ts'
 import { eventually, startPaying } from '../support/paying.ts'
-import { assertAudited, type Json, letPass, paidTransaction, recordAt, recordsOf } from '../support/payment-records.ts'
+import {
+  assertAudited,
+  closeInstructions,
+  type Json,
+  letPass,
+  paidTransaction,
+  recordAt,
+  recordsOf,
+} from '../support/payment-records.ts'
 import { reconcile } from '../support/reconciling.ts'
 import { atProvider, refund } from '../support/returns.ts'
-import { AMOUNT, charge, isPaid, start, TRANSFER, transfer } from '../support/sandbox-payments.ts'
+import { AMOUNT, charge, isPaid, ledger, start, TRANSFER, transfer } from '../support/sandbox-payments.ts'
 
 // Refunds and returns: what went back is on record, and what should not stay has a case.
 
@@ -84,6 +93,34 @@ test('J14: surplus stays a case when the merchant refunds what was due', async (
   assert.deepEqual([attempts[0].amountReceived, amountRefunded], [2 * AMOUNT, AMOUNT], 'half of it is still there')
   assert.ok((await reasonsOf(between, payment)).includes('surplus'))
   assert.partialDeepStrictEqual(await transfersOf(payment), [line])
+})
+
+test('surplus that a person matched stays, too, when the provider denies the money that paid the payment', async (t) => {
+  const between = await startBetween(t, service)
+  const { shop, upstream, parts } = between
+  const first = await start(shop, { ...TRANSFER, reference: 'matched-surplus' })
+  await transfer(shop, first.accountNumber, 1_000)
+  await check(between, first.payment)
+  await closeInstructions(database, 'matched-surplus')
+  const second = await start(shop, { reference: 'matched-surplus' })
+  await charge(shop, second.order)
+  await check(between, first.payment)
+  const rows = await database.rows<{ id: number }>(sql`
+    select r.id from receipts r join attempts a on a.id = r.attempt_id where a.id = ${uuidOf(first.attempt.id)}`)
+  const { payment } = await stateOf(first.payment)
+  const matched = { kind: 'unmatched' as const, act: 'matched' as const, receiptId: rows[0]?.id ?? assert.fail() }
+  const nothing = { attemptId: null, received: null, refundId: null, note: null }
+  const about = { scope: payment, paymentId: payment.id, amount: 1_000, currency: 'NGN', actor: 'test', at: new Date() }
+  await database.transaction(async (tx) => insertReview(tx, { ...matched, ...nothing, ...about }))
+  const record = await recordAt(service, shop, second.order)
+  const denied = JSON.stringify({ data: { ...record, status: 'pending', amount: 0, transactions: [] } })
+  upstream.garble = (said) => (said.text.includes(second.order) ? { status: 200, text: denied } : said)
+  await letPass(database, first.payment, 61)
+  await sendDueRefunds(parts, 100)
+  assert.equal((await ledger(shop, first.order)).refunded, 0)
+  assert.deepEqual((await recordsOf(database, first.payment)).refunds, [
+    { amount: 1_000, kind: 'surplus', status: 'failed' },
+  ])
 })
 
 /** A transfer of 1000 too much, which a person has returned in cash. `before`: what happened until then. */

@@ -12,8 +12,8 @@ import { letPass } from '../support/payment-records.ts'
 import { type At, startProviderWorld } from '../support/provider-world.ts'
 import { reconcile, runOf } from '../support/reconciling.ts'
 
-// Reconciliation of money that changes in the weeks after it came. No worker: nothing is checked, reconciled or refunded
-// unless the test does it.
+// Reconciliation of money that changes in the weeks after it came. No worker: nothing is checked, reconciled or
+// refunded unless the test does it.
 const world = await startProviderWorld({ worker: false })
 const { database, parts } = world
 

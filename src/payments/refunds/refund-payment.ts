@@ -193,7 +193,7 @@ export async function sendRefund(deps: PaymentDeps, refund: Refund, lease: Refun
     return wasAsked
   }
   const outcome = await underLease(deps, refund, lease, async (isLeaseHeld) => {
-    const seen = mustBeSeenAgain(refund, isByPerson) && !matched ? await seeAgain(deps, attempt) : 'seen'
+    const seen = mustBeSeenAgain(refund, isByPerson) ? await seeAgain(deps, attempt, matched !== undefined) : 'seen'
     if (seen !== 'seen') return seen
     return callProvider(deps, attempt, 'refund', (provider) =>
       provider.refund({

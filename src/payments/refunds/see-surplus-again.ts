@@ -14,12 +14,18 @@ import { refundsOf } from '../store/refunds.ts'
  * Money goes back automatically only when the provider has named it twice, and the money that paid the payment, too:
  * one wrong answer must not refund a payment. After a contradiction the refund fails, and a person decides about the
  * surplus; the next check records the contradiction. So it is when the money that paid the payment is gone by now.
+ * `isMatched`: a person has decided about the surplus already.
  */
-export async function seeAgain(deps: PaymentDeps, surplus: Attempt): Promise<'seen' | RefundOutcome> {
+export async function seeAgain(
+  deps: PaymentDeps,
+  surplus: Attempt,
+  isMatched: boolean,
+): Promise<'seen' | RefundOutcome> {
   const state = await findPaymentStateById(deps.database, surplus.paymentId)
   const paying = state?.attempts.find(({ status }) => status === 'successful')
   const refunds = await refundsOf(deps.database, surplus.paymentId)
-  for (const attempt of paying && paying.id !== surplus.id ? [surplus, paying] : [surplus]) {
+  const others = paying && (isMatched || paying.id !== surplus.id) ? [paying] : []
+  for (const attempt of isMatched ? others : [surplus, ...others]) {
     const outcome = await callProvider(deps, attempt, 'check', (client) => client.check(handleOf(attempt)))
     if (outcome.kind === 'unknown' || outcome.kind === 'processing')
       return { ...unknown('the provider has not named this money again'), neverSent: true }

@@ -18,7 +18,8 @@ interface OnRecordReceipt {
  * - A refund that the provider lists as pending, and that is not on record, is recorded when it is successful.
  * - Where the provider names one sum for an order, a transaction of the order that is not of this attempt makes the
  *   attempt's share unknown.
- * - Money that a person matched is of another order, so the answer does not name it: then it is the least that went back.
+ * - Money that a person matched is of another order, so the answer does not name it: then it is the least that went
+ * back.
  * - A refund in the list that does not fit is reviewed by a person first.
  * - A refund or a lost dispute that is listed later adopts the row, see `covering`.
  */

@@ -142,8 +142,9 @@ async function payInTrouble(
 }
 
 /**
- * When the answer to a charge was lost, the page for its code is unknown. The bank ends such a charge after a time. When
- * the answer to the start of another channel was lost, the phone asks all the same, and now its customer approves.
+ * When the answer to a charge was lost, the page for its code is unknown. The bank ends such a charge after a time.
+ * When the answer to the start of another channel was lost, the phone asks all the same, and now its customer
+ * approves.
  */
 async function endSteps({ database }: RunningService, { customer }: FakeProvider): Promise<void> {
   const unknown = await database.rows<{ order_reference: string; channel: Channel }>(sql`
