@@ -64,6 +64,8 @@ export interface CompareDeps {
   database: Queries
   clock: { now(): Date }
   providers: Pick<Providers, 'connect'>
+  /** Called before each order is asked for, so that a long page keeps its lease. */
+  onAsk?: () => Promise<void>
 }
 
 const CHUNK = 500
@@ -189,10 +191,11 @@ async function compareOrders(deps: CompareDeps, scope: AuditScope, entries: List
  * The transactions of a listed order, with what went back of each, as the check of the order has them. What the check
  * lacks is taken as it is listed. Without an answer there is none: the next run asks again.
  */
-async function askOrderOf({ providers }: CompareDeps, scope: AuditScope, listed: Listed[]): Promise<Listed[]> {
+async function askOrderOf({ providers, onAsk }: CompareDeps, scope: AuditScope, listed: Listed[]): Promise<Listed[]> {
   const [first] = listed
   if (!first?.reference) return listed
   const { keysVersion, reference, at } = first
+  await onAsk?.()
   const client = await providers.connect(scope, scope.provider, { keysVersion })
   const outcome = await checkOrder(client, reference, at)
   if (outcome.kind === 'unknown') return []
@@ -206,7 +209,7 @@ async function askOrderOf({ providers }: CompareDeps, scope: AuditScope, listed:
 
 /** Whose money it is that has no attempt of this merchant. */
 async function belongingOf(deps: CompareDeps, scope: AuditScope, reference: string | null): Promise<Belongs> {
-  if (reference === null || !looksLikeOurs(reference, deps.clock.now())) return 'foreign'
+  if (reference === null || !looksLikeOurs(reference, scope.merchantId, deps.clock.now())) return 'foreign'
   // Two merchants may use one account of the provider: then the list of the other one books it.
   return (await isOrderOfAnother(deps.database, scope, reference)) ? 'foreign' : 'lost'
 }

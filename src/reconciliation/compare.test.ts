@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { newId } from '../kernel/ids.ts'
 import { type Currency, money } from '../kernel/money.ts'
 import type { Dispute } from '../payments/state/dispute.ts'
-import { orderReferenceOf } from '../payments/state/new-attempt.ts'
+import { newAttemptId, orderReferenceOf } from '../payments/state/new-attempt.ts'
 import type { Refund } from '../payments/state/refund.ts'
 import type { RecordedTransaction } from '../payments/store/provider-audit.ts'
 import type { ListedDispute, ListedRefund, ListedTransaction, OfAccount } from '../providers/provider.ts'
@@ -84,11 +84,13 @@ test('an entry that names nothing of ours is foreign, and one with a reference o
   assert.equal(transaction(theirs({ reference: null }), undefined, 'foreign'), 'foreign')
   assert.match(transaction(theirs(), undefined, 'lost'), /our records do not have it/)
   const now = new Date('2026-05-01T00:00:00Z')
-  const reference = orderReferenceOf(newId('attempt', now, 7))
-  assert.equal(looksLikeOurs(reference, now), true)
-  assert.equal(looksLikeOurs(reference, new Date('2026-04-01T00:00:00Z')), false, 'not made yet')
-  for (const other of [null, 'order-1', 'd41d8cd98f00b204e9800998ecf8427e', reference.toUpperCase()])
-    assert.equal(looksLikeOurs(other, now), false, String(other))
+  const merchantId = newId('merchant', now)
+  const reference = orderReferenceOf(newAttemptId(now, 7, merchantId))
+  assert.equal(looksLikeOurs(reference, merchantId, now), true)
+  assert.equal(looksLikeOurs(reference, newId('merchant', now), now), false, 'of another installation')
+  assert.equal(looksLikeOurs(reference, merchantId, new Date('2026-04-01T00:00:00Z')), false, 'not made yet')
+  for (const other of ['', 'order-1', 'd41d8cd98f00b204e9800998ecf8427e', reference.toUpperCase()])
+    assert.equal(looksLikeOurs(other, merchantId, now), false, other)
 })
 
 test('two transactions of one attempt are compared together', () => {

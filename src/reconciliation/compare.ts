@@ -1,6 +1,7 @@
-import { timeOfUuid } from '../kernel/ids.ts'
+import { type MerchantId, timeOfUuid } from '../kernel/ids.ts'
 import { formatMoney, type Money } from '../kernel/money.ts'
 import { type Dispute, disputeChange } from '../payments/state/dispute.ts'
+import { isOrderOf } from '../payments/state/new-attempt.ts'
 import type { Refund } from '../payments/state/refund.ts'
 import { reversedAmount } from '../payments/state/reversed-money.ts'
 import type { MoneyOfAttempt, RecordedTransaction } from '../payments/store/provider-audit.ts'
@@ -158,10 +159,13 @@ export function returnedOfAttempt(
 const FIRST_VERSION = Date.UTC(2025, 0, 1)
 const DAY_MS = 24 * 3_600_000
 
-/** Our order references are UUIDs with a time (version 7), without dashes. Those of other shops are not. */
-export function looksLikeOurs(reference: string | null, now: Date): boolean {
-  const match = /^([0-9a-f]{8})([0-9a-f]{4})7[0-9a-f]{3}[89ab][0-9a-f]{15}$/.exec(reference ?? '')
-  if (!match) return false
+/**
+ * Our order references are UUIDs with a time (version 7), without dashes, and with a mark of the merchant. Those of other
+ * shops are not.
+ */
+export function looksLikeOurs(reference: string, merchantId: MerchantId, now: Date): boolean {
+  const match = /^([0-9a-f]{8})([0-9a-f]{4})7[0-9a-f]{3}[89ab][0-9a-f]{15}$/.exec(reference)
+  if (!match || !isOrderOf(reference, merchantId)) return false
   const madeAt = timeOfUuid(`${match[1]}-${match[2]}`).getTime()
   return madeAt >= FIRST_VERSION && madeAt <= now.getTime() + DAY_MS
 }

@@ -136,11 +136,12 @@ async function bookPage(
   run: Begun,
   { listing, unreadable }: Extract<Awaited<ReturnType<typeof readPage>>, { kind: 'page' }>,
 ): Promise<Run['counts']> {
-  const compared = await compareEntries(deps, run, listing)
+  const onAsk = () => holdLease(deps, run)
+  const compared = await compareEntries({ ...deps, onAsk }, run, listing)
   const seen = compared.flatMap(({ receiptIds }) => receiptIds)
   if (windowOf(run.window).findsAbsent && seen.length > 0) await markListed(deps.database, run, seen)
   const isLong = windowOf(run.window).everyMs >= 24 * HOUR_MS
-  const booked = await bookDifferences(deps, run, { listing, compared, isLong, onAsk: () => holdLease(deps, run) })
+  const booked = await bookDifferences(deps, run, { listing, compared, isLong, onAsk })
   if (booked.unanswered > 0)
     deps.log.info({ ...nameOf(run), unanswered: booked.unanswered }, 'orders that differ were not answered')
   const count = (kind: Compared['verdict']['kind']) => compared.filter(({ verdict }) => verdict.kind === kind).length

@@ -307,3 +307,18 @@ test('a dispute of an account whose keys are refused now has a case', async () =
   assert.deepEqual([amountRefunded, await disputesNow()], [0, [{ status: 'open' }]])
   assert.ok(run.failure !== null || (await openCases(place)).length > 0, 'the list counts as read, and nothing is said')
 })
+
+test('money of another installation on the same account is foreign', async () => {
+  const place = await world.addProvider(() => startFakePaystack({ after }))
+  const reference = uuidOf(newId('payment', new Date(), place.shop.place ?? 0)).replaceAll('-', '')
+  const { status } = await fetch(`${place.fake.upstream.url}/transaction/initialize`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${place.fake.keys.secretKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ ...{ email: 'bola@example.com', amount: 70_000, currency: 'NGN', reference }, ...CARD }),
+  })
+  assert.equal(status, 200)
+  await place.fake.customer.payByCard(reference, { save: false })
+  place.fake.takeNotices()
+  await reconcile(parts, place.shop, '8 days')
+  assert.deepEqual(await openCases(place), [])
+})

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
-import { newId, type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
+import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
-import { orderReferenceOf } from '../../src/payments/state/new-attempt.ts'
+import { newAttemptId, orderReferenceOf } from '../../src/payments/state/new-attempt.ts'
 import type { ListedTransaction } from '../../src/providers/provider.ts'
 import { auditProvider } from '../../src/reconciliation/audit-provider.ts'
 import { bookDifferences } from '../../src/reconciliation/book-differences.ts'
@@ -51,7 +51,7 @@ async function book(entry: Omit<ListedTransaction, 'at' | 'amount'>): Promise<st
 }
 
 /** As an order of ours that is not on record. */
-const lostReference = () => orderReferenceOf(newId('attempt', new Date(), shop.place))
+const lostReference = () => orderReferenceOf(newAttemptId(new Date(), shop.place, shop.merchantId))
 
 test('money that a restored database does not know is checked, or listed as unmatched', async () => {
   const { payment } = await begin('restored-1')

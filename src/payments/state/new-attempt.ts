@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto'
 import type { Channel } from '../../kernel/channel.ts'
-import { type AttemptId, newAttemptReference, newId, uuidOf } from '../../kernel/ids.ts'
+import { type AttemptId, idOf, type MerchantId, newAttemptReference, newId, uuidOf } from '../../kernel/ids.ts'
+import type { Place } from '../../kernel/place.ts'
 import type { Capabilities } from '../../providers/capabilities.ts'
 import type { ChannelInput } from '../../providers/provider.ts'
 import type { Attempt, StoredInput } from './attempt.ts'
@@ -18,6 +20,17 @@ interface AttemptStart {
   byReference?: boolean
 }
 
+const MARK_LENGTH = 4
+
+/**
+ * Its last digits mark the merchant. Another installation may use the same account of the provider, and must not take
+ * the order for one of its own that it has lost.
+ */
+export function newAttemptId(now: Date, place: Place, merchantId: MerchantId): AttemptId {
+  const name = uuidOf(newId('attempt', now, place)).slice(0, -MARK_LENGTH)
+  return idOf('attempt', name + markOf(name.replaceAll('-', ''), merchantId), place)
+}
+
 /** Our name of the order at the provider. */
 export const orderReferenceOf = (id: AttemptId) => uuidOf(id).replaceAll('-', '')
 
@@ -27,6 +40,13 @@ export function storedInput(input: ChannelInput | undefined): StoredInput | null
   return Object.keys(stored).length > 0 ? stored : null
 }
 
+export const isOrderOf = (reference: string, merchantId: MerchantId): boolean =>
+  reference.endsWith(markOf(reference.slice(0, -MARK_LENGTH), merchantId))
+
+function markOf(name: string, merchantId: MerchantId): string {
+  return createHash('sha256').update(`${merchantId} ${name}`).digest('hex').slice(0, MARK_LENGTH)
+}
+
 /** A new attempt, before its provider is called. */
 export function newAttempt(
   { payment, attempts }: PaymentState,
@@ -34,7 +54,7 @@ export function newAttempt(
   now: Date,
 ): Attempt {
   const { place } = payment
-  const id = newId('attempt', now, place)
+  const id = newAttemptId(now, place, payment.merchantId)
   const orderReference = orderReferenceOf(id)
   return {
     id,
