@@ -160,8 +160,8 @@ const FIRST_VERSION = Date.UTC(2025, 0, 1)
 const DAY_MS = 24 * 3_600_000
 
 /**
- * Our order references are UUIDs with a time (version 7), without dashes, and with a mark of the merchant. Those of other
- * shops are not.
+ * Our order references are UUIDs with a time (version 7), without dashes, and with a mark of the merchant. Those of
+ * other shops are not.
  */
 export function looksLikeOurs(reference: string, merchantId: MerchantId, now: Date): boolean {
   const match = /^([0-9a-f]{8})([0-9a-f]{4})7[0-9a-f]{3}[89ab][0-9a-f]{15}$/.exec(reference)

@@ -74,7 +74,7 @@ const PERSONAL = columnsOf({
   payments: 'user_id user_email user_phone_number user_name redirect_url webhook_url metadata idempotency_key',
   events: 'data body',
   idempotent_calls: 'key answer',
-  attempts: 'failure instructions',
+  attempts: 'failure input instructions',
   cases: 'summary note',
   provider_calls: 'detail',
   notices: 'body note',
@@ -111,7 +111,7 @@ const NOT_PERSONAL = columnsOf({
   gateway_cards: 'token behaviour brand last4',
   // The sandbox provider leaves the customer's address and name empty.
   gateway_payments:
-    'reference request_digest channel currency email name merchant_name return_url page_token account_number offered_card awaiting_code kept_card',
+    'reference request_digest channel currency email name merchant_name return_url page_token account_number offered_card awaiting_code kept_card prompt',
   gateway_transactions: 'kind status currency failure_code refund_reference',
   gateway_disputes: 'currency status reason',
   gateway_notices: 'body state',

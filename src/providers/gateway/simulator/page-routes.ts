@@ -26,7 +26,10 @@ type PageRequest = FastifyRequest<{ Params: { token: string }; Querystring: Reco
 const HIDDEN = { schema: { hide: true } }
 const FORM_LIMIT = 8 * 1024
 
-/** The page on which a customer pays by card or from a bank, and the one that stands for the customer's phone. The token in its URL is the only secret. */
+/**
+ * The page on which a customer pays by card or from a bank, and the one that stands for the customer's phone. The token
+ * in its URL is the only secret.
+ */
 export function pageRoutes(app: FastifyInstance, { ledger, dice, log }: Deps): void {
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
