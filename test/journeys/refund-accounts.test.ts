@@ -71,6 +71,7 @@ test('a refund of a transfer asks for the customer’s account before the provid
     banks: [
       { code: '044', name: 'Access bank' },
       { code: '058', name: 'GTBank' },
+      { code: '076', name: 'Polaris bank' },
     ],
   })
   const made = await refund(monnify, reference, ACCOUNT)
@@ -219,7 +220,7 @@ test('a return of surplus asks for the account that its own attempt needs, not t
   }
   assert.deepEqual(await ask(''), [200, false, 0])
   assert.deepEqual(await ask(`?attempt=${paid.id}`), [200, false, 0])
-  assert.deepEqual(await ask(`?attempt=${surplus.id}`), [200, true, 2])
+  assert.deepEqual(await ask(`?attempt=${surplus.id}`), [200, true, 3])
   assert.deepEqual(await ask(`?attempt=${newId('attempt', new Date(), shop.place)}`), [404, 'not_found', undefined])
 })
 
