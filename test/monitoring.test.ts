@@ -46,7 +46,7 @@ test('a paid payment is counted: attempts, provider calls, webhook tries, batche
     /^manilla_attempts_total\{provider="gateway",mode="sandbox",outcome="started"\} 1$/m,
     /^manilla_attempts_total\{provider="gateway",mode="sandbox",outcome="successful"\} 1$/m,
     /^manilla_payments_total\{mode="sandbox",outcome="successful"\} 1$/m,
-    /^manilla_provider_calls_total\{provider="gateway",mode="sandbox",call="start card",outcome="\w+"\} 1$/m,
+    /^manilla_provider_calls_total\{provider="gateway",mode="sandbox",call="start",outcome="\w+"\} 1$/m,
     /^manilla_provider_call_seconds_count\{provider="gateway",call="check"\} [1-9]/m,
     /^manilla_breakers\{provider="gateway",mode="sandbox",state="closed"\} [1-9]/m,
     /^manilla_webhook_try_seconds_count\{outcome="delivered"\} 1$/m,
