@@ -196,6 +196,7 @@ function Health({
   row: ProviderRow
   onNotices: () => void
 }) {
+  const compared = lists.some(({ failure }) => failure) ? 'Not compared with all lists' : 'Compared with its lists'
   return (
     <div>
       {healthy ? (
@@ -216,9 +217,7 @@ function Health({
         )}
       </div>
       <details class="cell-more">
-        <summary aria-label={`Lists of ${title}`}>
-          {lists.some(({ failure }) => failure) ? 'Not compared with all lists' : 'Compared with its lists'}
-        </summary>
+        <summary aria-label={`${compared}: ${title}`}>{compared}</summary>
         <ul>
           {lists.map(({ kind, comparedAt, failure, unsupported }) => (
             <li key={kind}>
