@@ -4,6 +4,7 @@ import { handleOf } from '../payments/state/attempt.ts'
 import { totalsOf } from '../payments/state/reversed-money.ts'
 import { findAttempt } from '../payments/store/attempts.ts'
 import { type AuditScope, pageOfReceipts } from '../payments/store/provider-audit.ts'
+import { receiptsOf } from '../payments/store/receipts.ts'
 import type { Providers } from '../providers/provider.ts'
 import { type CompareDeps, compareEntries, type Listing, unreadableOfOurs } from './compare-entries.ts'
 import { LIST_KINDS, type ListKind, readPage } from './read-list.ts'
@@ -102,8 +103,12 @@ async function askWhatItHas({ database, providers }: CompareDeps, id: AttemptId)
   if (outcome.kind === 'unknown') return `the provider did not say how much it has: ${outcome.because}`
   const { received, returned } = totalsOf('receipts' in outcome ? outcome.receipts : [])
   const text = (amount: number) => formatMoney({ amount, currency: attempt.currency })
-  const { amountReceived, amountReturned } = attempt
-  if (received > amountReceived) return `the provider took ${text(received)}, our records have ${text(amountReceived)}`
+  const { amountReturned } = attempt
+  const receipts = await receiptsOf(database, attempt.paymentId)
+  const recorded = receipts
+    .filter(({ attemptId, currency }) => attemptId === id && currency === attempt.currency)
+    .reduce((sum, { amount }) => sum + amount, 0)
+  if (received > recorded) return `the provider took ${text(received)}, our records have ${text(recorded)}`
   if (returned <= amountReturned) return null
   return `the provider gave back ${text(returned)}, our records have ${text(amountReturned)}`
 }

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
-import { IN_URL } from '../../../src/http/checkout/screen.ts'
-import { channelsOf } from '../../../src/providers/capabilities.ts'
 import type { FakeProvider } from '../../fakes/fake-provider.ts'
 import { FAKES, findFake } from '../../fakes/index.ts'
 import { closedPort } from '../../support/listener.ts'
@@ -113,13 +111,13 @@ const pairs = await Promise.all(
 
 describe('with two providers', { concurrency: true }, () => {
   for (const [first, second] of pairs) {
-    const { name } = first.provider.capabilities
-    const channels = channelsOf(first.provider.capabilities)
+    const { name, offers } = first.provider.capabilities
+    const methods = offers['virtual-bank-account'] ? ['card', 'transfer'] : ['card']
     const other = second.provider.capabilities.name
     describe(`${name}, then ${other}`, { concurrency: 1 }, () => {
       for (const [what, { trouble, spoil }] of Object.entries(NOTHING_BEGAN)) {
         test(`${name} ${what}: the same press ends at ${other}`, async () => {
-          for (const method of channels.map((channel) => IN_URL[channel])) {
+          for (const method of methods) {
             const two = await openShop(first, second, spoil?.(first))
             first.upstream.trouble = trouble
             const { customer, reference } = await press(two, method)
