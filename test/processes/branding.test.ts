@@ -107,7 +107,7 @@ test('all mistakes are reported at once, each with its remedy, and nothing is ch
     /^--name must have 1 to 200 characters/,
     /^--colour must be six hexadecimal digits, like #0b6e4f, or none\.$/,
     /^--corners must be one of square, rounded, pill\.$/,
-    /^--language must be one of en, fr, ar, or none\.$/,
+    /^--language must be one of en, fr, ar, sw, or none\.$/,
     /^--return-after must be a whole number of seconds from 0 to 60, or off\.$/,
     /^--origins: "https:\/\/shop\.example\/pay" must be an origin, like https:/,
     /^--origins: "http:\/\/shop\.example" must be an origin/,

@@ -98,7 +98,8 @@ export async function pay(): Promise<string> {
   const checkout: Checkout = await manilla.checkouts.create({ amount: 1, country: 'NG', user: { email: 'a@b.co' } })
   for await (const payment of manilla.payments.list({ status: 'pending', limit: 10 })) payment.attempts[0]?.status
   const started = await manilla.payments.initialize({ provider: 'gateway', amount: 1, user: { email: 'a@b.co' } })
-  return started.channel === 'card' ? started.data.link : started.data.accountNumber + checkout.url
+  if (started.channel === 'mobile-money') return started.data.input?.kind ?? started.data.payTo?.number ?? ''
+  return started.channel === 'virtual-bank-account' ? started.data.accountNumber + checkout.url : started.data.message
 }
 export function missing(event: WebhookEvent): number {
   switch (event.type) {
