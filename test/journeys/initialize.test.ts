@@ -153,7 +153,10 @@ test('an unknown provider is 422 unknown_provider, and the answer lists what thi
   for (const provider of ['paypal', 'gateway-card', 'Gateway', 'gateway-virtual-bank-account-virtual-bank-account']) {
     const { status, body } = await shop.initialize({ provider })
     assert.deepEqual([status, body.code], [422, 'unknown_provider'], provider)
-    assert.match(body.detail, /Yours in sandbox mode: gateway, gateway-virtual-bank-account, gateway-mobile-money, .*gateway-qr\.$/)
+    assert.match(
+      body.detail,
+      /Yours in sandbox mode: gateway, gateway-virtual-bank-account, gateway-mobile-money, .*gateway-qr\.$/,
+    )
   }
 })
 
