@@ -185,7 +185,8 @@ test('an erased customer leaves no trace in any column; amounts, references and 
   // What providers may say of a customer. With a new version, so that a decision that is being made now is made again.
   await database.rows(sql`
     with changed as (update payments set version = version + 1 where merchant_id = ${merchant} and reference like 'erase-%')
-    update attempts set instructions = ${JSON.stringify({ kind: 'account', accountName: NAME })}::jsonb
+    update attempts set instructions = ${JSON.stringify({ kind: 'account', accountName: NAME })}::jsonb,
+                        input = ${JSON.stringify({ phoneNumber: PHONE })}::jsonb
      where merchant_id = ${merchant} and reference like 'erase-1-%'`)
   await openCases(database, ['erase-1'], `${NAME} paid twice`)
   await database.rows(sql`
