@@ -268,20 +268,19 @@ export interface CallRecord {
 /**
  * A repeated call with the same outcome increases a counter. The calls of the attempt are read first, and then sorted:
  * PostgreSQL would otherwise read the table by id, newest first, until it has met one of this attempt (7 ms for each
- * payment of a fresh database, measured).
+ * payment of a fresh database, measured). The last one is compared by its id, not joined: for a young table the plan of
+ * a join read all ids (2 ms, measured).
  */
 export function callRecorded({ attemptId, call, outcome, detail, at, ...rest }: CallRecord): Statement {
   const [place, tookMs] = [placeOf(attemptId), Math.round(rest.tookMs)]
   return sql`
     with calls as materialized (
-      select id, call, outcome, detail from provider_calls where place = ${place} and attempt_id = ${uuidOf(attemptId)}
-    ), last as (
-      select id, call, outcome, detail from calls order by id desc limit 1
+      select id from provider_calls where place = ${place} and attempt_id = ${uuidOf(attemptId)}
     ), again as (
-      update provider_calls c set times = c.times + 1, at = ${at}, took_ms = ${tookMs}
-        from last l
-       where c.place = ${place} and c.id = l.id and l.call = ${call} and l.outcome = ${outcome} and l.detail is not distinct from ${detail}
-      returning c.id
+      update provider_calls set times = times + 1, at = ${at}, took_ms = ${tookMs}
+       where place = ${place} and id = (select id from calls order by id desc limit 1)
+         and call = ${call} and outcome = ${outcome} and detail is not distinct from ${detail}
+      returning id
     )
     insert into provider_calls (place, attempt_id, call, outcome, detail, took_ms, at)
     select ${place}::smallint, ${uuidOf(attemptId)}::uuid, ${call}, ${outcome}, ${detail}, ${tookMs}::integer, ${at}::timestamptz
