@@ -32,7 +32,8 @@ async function main(): Promise<number> {
     if (checks.some((status) => status !== 0)) return 1
   }
   const folder = await mkdtemp(join(tmpdir(), 'manilla-test-'))
-  const server = await startEmbedded({ dataDir: folder, purpose: 'own' })
+  // Four files at once have up to 20 connections each, and the unit tests, in one process, keep 20 until their end.
+  const server = await startEmbedded({ dataDir: folder, purpose: 'own', connections: 300 })
   const pooler = PGBOUNCER ? await startPgbouncer(PGBOUNCER, server.url, join(folder, 'pgbouncer')) : undefined
   if (pooler) process.env.TEST_POOLER_URL = pooler.url
   try {

@@ -37,6 +37,8 @@ export interface EmbeddedOptions {
   purpose: Purpose
   /** The port; absent: any free one. */
   port?: number
+  /** How many clients may be connected (100). */
+  connections?: number
   /** Called after the server exited unexpectedly and was restarted. */
   onRestart?: () => void
 }
@@ -51,7 +53,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     const running = await findRunning(home, password)
     if (running && options.purpose === 'join') return { url: running.url, stop: async () => {} }
     if (running) await endOrphan(home, running)
-    return supervise(home, password, await launch(home, password, options.port), options)
+    return supervise(home, password, await launch(home, password, options), options)
   })
 }
 
@@ -117,7 +119,7 @@ function supervise(home: Home, password: string, first: Owned, options: Embedded
         }
         if (!isAlive(current.pid)) {
           current.lifeline.end('\n')
-          current = await launch(home, password, current.port)
+          current = await launch(home, password, { ...options, port: current.port })
           options.onRestart?.()
           return watch()
         }
@@ -203,8 +205,10 @@ async function removeLoudLog({ dataDir, cluster }: Home): Promise<void> {
   await Promise.all([log, `${log}.1`].map((file) => rm(file, { force: true })))
 }
 
-async function launch(home: Home, password: string, wantedPort?: number): Promise<Owned> {
-  const port = wantedPort ?? (await freePort())
+type LaunchOptions = Pick<EmbeddedOptions, 'port' | 'connections'>
+
+async function launch(home: Home, password: string, options: LaunchOptions): Promise<Owned> {
+  const port = options.port ?? (await freePort())
   await removeLoudLog(home)
   await boundLog(home.dataDir)
   const log = await open(logOf(home.dataDir), 'a', 0o600)
@@ -212,7 +216,7 @@ async function launch(home: Home, password: string, wantedPort?: number): Promis
     port,
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '', // TCP only: the path of a socket may be too long
-    max_connections: 100,
+    max_connections: options.connections ?? 100,
     max_wal_size: '4GB', // fewer checkpoints, so fewer full-page writes
     log_min_messages: 'warning',
     ...QUIET,
@@ -250,7 +254,8 @@ async function launch(home: Home, password: string, wantedPort?: number): Promis
   if (ended === undefined && child.pid) signal(child.pid, 'SIGQUIT')
   lifeline.end('\n')
   const said = (await readFile(logOf(home.dataDir), 'utf8')).slice(logStart)
-  if (/address already in use|could not bind/i.test(said) && wantedPort === undefined) return launch(home, password)
+  if (/address already in use|could not bind/i.test(said) && options.port === undefined)
+    return launch(home, password, options)
   throw explain('The embedded PostgreSQL did not start', home, said || (ended ?? 'no answer within a minute'))
 }
 

@@ -11,7 +11,7 @@ import { assertAudited } from '../support/payment-records.ts'
 import { PRICE, Scene, type Step, story } from '../support/random-history.ts'
 
 // RUNS=200 and more for a longer look.
-const RUNS = Number(process.env.RUNS ?? 40)
+const RUNS = Number(process.env.RUNS ?? 20)
 
 const { database } = await createDatabase()
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sql } from '../../src/database/sql.ts'
-import { charge, VISA } from '../support/customer.ts'
-import { startListener } from '../support/listener.ts'
-import { joinWithPasskey, navigationOf, newStaff, openDashboard, signOut } from '../support/staff.ts'
+import { sql } from '../../../src/database/sql.ts'
+import { charge, VISA } from '../../support/customer.ts'
+import { startListener } from '../../support/listener.ts'
+import { joinWithPasskey, navigationOf, newStaff, openDashboard, signOut } from '../../support/staff.ts'
 
 const dashboard = await openDashboard()
 const { shop, browser, service } = dashboard
