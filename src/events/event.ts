@@ -52,6 +52,7 @@ const INTERNAL = [
   'attempt.surplus',
   'attempt.needs_review',
   'attempt.reviewed',
+  'refund.split',
 ] as const
 
 export type AnnouncedType = (typeof ANNOUNCED)[number]

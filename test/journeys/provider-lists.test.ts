@@ -12,6 +12,7 @@ import { startFakeFlutterwave } from '../fakes/flutterwave/fake.ts'
 import { startFakeMonnify } from '../fakes/monnify/fake.ts'
 import { startFakePaystack } from '../fakes/paystack/fake.ts'
 import { fakeStripe } from '../fakes/stripe/fake.ts'
+import { assertAudited } from '../support/payment-records.ts'
 import { type At, startProviderWorld } from '../support/provider-world.ts'
 import { makeDue, reconcile, runOf } from '../support/reconciling.ts'
 
@@ -248,6 +249,7 @@ test('a reversal that no list names is recorded after a day, and a person knows 
   await place.fake.refundAtProvider(order, 100_000)
   place.fake.takeNotices()
   assert.deepEqual(await now(), [place.amount, ['refund_mismatch']])
+  await assertAudited(database, await place.payment(reference))
 })
 
 test('a reversal is booked again in its right amount when the list of refunds had lagged', async () => {

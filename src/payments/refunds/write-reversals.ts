@@ -114,7 +114,8 @@ function undoReversal(work: Reconciliation, refund: Refund, failure: string): { 
 
 /**
  * Sets the provider's refund id on money that was recorded as reversed without one. A row may stand for several
- * refunds; then a part is split off. The payment's totals do not change.
+ * refunds; then a part is split off. The payment's totals do not change, so merchants are told nothing; the event is for
+ * the audit.
  */
 export function nameRefund(
   work: Reconciliation,
@@ -136,6 +137,7 @@ export function nameRefund(
   const named = newRefund(state.payment, wanted, deps.clock.now())
   insertRefund(tx, state.payment, named)
   keepRefund(work, named)
+  write(work, work.state, [{ type: 'refund.split', attemptId, data: { refund: refundView(left) } }])
   return named
 }
 
