@@ -93,14 +93,16 @@ ${providersWords(given.message, view)}
 ${checkAndLeave(screen, view)}`
 }
 
+/** A `#` ends the number of a `tel:` link, so it is encoded. */
+export const telLink = (code: string) => `tel:${code.replaceAll('#', '%23')}`
+
 /**
- * The code, to press on a phone and to read elsewhere. A `#` ends the number of a `tel:` link, so it is encoded. A
- * point in such a link only separates digits, and phones leave it out: 100.00 would be dialled as 10000. So a code with
- * a point is no link.
+ * The code, to press on a phone and to read elsewhere. A point in a link only separates digits, and phones leave it
+ * out: 100.00 would be dialled as 10000. So a code with a point is no link.
  */
 export function dialLink(code: string, { texts }: Pick<View, 'texts'>): Html {
   const shown = html`<bdi dir="ltr">${code}</bdi>`
-  const link = code.includes('.') ? shown : html`<a href="tel:${code.replaceAll('#', '%23')}">${shown}</a>`
+  const link = code.includes('.') ? shown : html`<a href="${telLink(code)}">${shown}</a>`
   return html`<p class="dial">${link}${copyButton(texts, texts.code, code)}</p>`
 }
 
