@@ -117,14 +117,14 @@ ${drawn}
 ${checkAndLeave(screen, view)}`
 }
 
-/** In the sandbox they name the page on which a tester acts for the customer. */
+/** In the sandbox they end with "Answer for the customer at …": the page on which a tester acts. */
 function providersWords(message: string | undefined, { payment }: View): Html | null {
   if (!message) return null
-  const address = payment.mode === 'sandbox' ? /https?:\/\/\S+$/.exec(message)?.[0] : undefined
-  const words = address ? message.slice(0, -address.length) : message
-  const link = address && html`<a class="button quiet" href="${address}" target="_blank" rel="noopener">${address}</a>`
+  const acting = payment.mode === 'sandbox' ? /^(.+\.) (.+) at (https?:\/\/\S+)$/.exec(message) : null
+  if (!acting) return html`<p class="note"><bdi>${message}</bdi></p>`
+  const [, words, act, address] = acting
   return html`<p class="note"><bdi>${words}</bdi></p>
-${link}`
+<a class="button quiet" href="${address}" target="_blank" rel="noopener"><bdi>${act}</bdi></a>`
 }
 
 function checkAndLeave(screen: OutsideScreen, view: View): Html {
