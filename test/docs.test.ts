@@ -42,6 +42,10 @@ test('each guide is served with its navigation, and each link and anchor in it l
   const texts = new Map(await Promise.all(paths.map(async (path) => [path, await load(path)] as const)))
   for (const [path, text] of texts) {
     assert.doesNotMatch(text, /<script(?! type="module" src=")|<style| style="| on\w+="/, `${path} has nothing inline`)
+    for (const [, source = ''] of text.matchAll(/<img src="([^"]*)"/g)) {
+      const picture = await fetch(baseUrl + source)
+      assert.deepEqual([picture.status, picture.headers.get('content-type')], [200, 'image/webp'], `${path}: ${source}`)
+    }
     for (const [, target = ''] of text.matchAll(/href="([/#][^"]*)"/g)) {
       const [page = '', anchor] = target.split('#')
       const linked = page === '' ? text : texts.get(page)
@@ -49,6 +53,7 @@ test('each guide is served with its navigation, and each link and anchor in it l
       if (anchor) assert.ok(linked?.includes(` id="${anchor}"`), `${path}: ${target}`)
     }
   }
+  assert.match(texts.get('/guides/channels/mobile-money') ?? '', /<img /, 'pictures are shown')
   assert.match(texts.get('/guides/errors') ?? '', /<tr id="rate_limited">/, 'a link can name an error code')
   assert.ok(texts.get('/guides/quickstart')?.includes(`curl</span> -sS ${baseUrl}/payments/v1/checkouts`))
 

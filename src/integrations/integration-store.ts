@@ -77,7 +77,9 @@ export interface EnabledIntegration extends RankedIntegration {
 /** In the order of use. */
 export function listEnabledIntegrations(db: Queries, { merchantId, mode }: Owner): Promise<EnabledIntegration[]> {
   return db.rows<EnabledIntegration>(sql`
-    select provider, channels, countries, currencies, priority, account as "keysVersion", version from integrations
+    select provider, channels, countries, currencies, priority, settings_given as "settingsGiven",
+           account as "keysVersion", version
+      from integrations
      where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and enabled
      order by priority, provider`)
 }
@@ -126,12 +128,12 @@ export async function saveIntegration(
     : NO_KEYS
   const row = await tx.row<{ version: number; created_at: Date; updated_at: Date }>(sql`
     insert into integrations as i
-      (merchant_id, mode, provider, channels, countries, currencies, priority, account, enabled)
+      (merchant_id, mode, provider, channels, countries, currencies, priority, settings_given, account, enabled)
     values (${uuidOf(owner.merchantId)}, ${owner.mode}, ${provider}, ${channels}, ${countries}, ${currencies},
-            ${priority}, ${keysVersion}, ${enabled})
+            ${priority}, ${Object.keys(settings ?? {})}, ${keysVersion}, ${enabled})
     on conflict (merchant_id, mode, provider) do update
        set channels = excluded.channels, countries = excluded.countries, currencies = excluded.currencies,
-           priority = excluded.priority, account = excluded.account, enabled = excluded.enabled,
+           priority = excluded.priority, settings_given = excluded.settings_given, account = excluded.account, enabled = excluded.enabled,
            version = i.version + 1, updated_at = now()
     returning version, created_at, updated_at`)
   tx.notify(INTEGRATIONS_CHANNEL, uuidOf(owner.merchantId))

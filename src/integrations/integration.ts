@@ -1,6 +1,7 @@
 import type { Channel } from '../kernel/channel.ts'
 import type { Country } from '../kernel/country.ts'
 import type { Currency } from '../kernel/money.ts'
+import type { Capabilities, Offer } from '../providers/capabilities.ts'
 
 /** A provider that a merchant has set up in one mode, and what it may be used for. */
 export interface Integration {
@@ -8,6 +9,8 @@ export interface Integration {
   channels: Channel[]
   countries: Country[]
   currencies: Currency[]
+  /** The names of its settings; absent: none. */
+  settingsGiven?: string[]
 }
 
 /** Lower priorities are used first. */
@@ -36,6 +39,21 @@ export const MAX_PRIORITY = 1_000
 
 export function canTake(integration: Integration, country: Country, currency: Currency): boolean {
   return integration.countries.includes(country) && integration.currencies.includes(currency)
+}
+
+/** Without the offers that are off until a setting is given. */
+export function capabilitiesWith(
+  capabilities: Capabilities,
+  { settingsGiven = [] }: Pick<Integration, 'settingsGiven'>,
+): Capabilities {
+  const isOff = ({ needsSetting }: Offer) => needsSetting !== undefined && !settingsGiven.includes(needsSetting)
+  const all = Object.entries(capabilities.offers)
+  if (!all.some(([, offers]) => Object.values(offers).some(isOff))) return capabilities
+  const offers = all.map(([channel, byCurrency]) => [
+    channel,
+    Object.fromEntries(Object.entries(byCurrency).filter(([, offer]) => !isOff(offer))),
+  ])
+  return { ...capabilities, offers: Object.fromEntries(offers) }
 }
 
 /** A sentence for error messages: the currencies and countries that each integration accepts. */

@@ -59,6 +59,8 @@ export interface Offer {
   banks?: readonly { code: string; name: string }[]
   /** How long the customer has. Absent: until the payment ends. */
   lifetimeSeconds?: number
+  /** The optional setting without which it is off: read by `capabilitiesWith`. */
+  needsSetting?: string
 }
 
 /** One offer for each currency that has a fee, the rest alike. */

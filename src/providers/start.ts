@@ -28,8 +28,6 @@ export interface AccountStart extends StartedOrder {
   amountToTransfer: number
   /** Must stand in the transfer, else the provider cannot tell whose it is. */
   narration?: string
-  /** What the customer's bank wants dialled for this transfer. */
-  ussdCode?: string
 }
 
 /** The network asks on the customer's phone. */

@@ -1,4 +1,5 @@
-// `npm run screenshots`: the pictures of the README, taken from the running service so that they stay true.
+// `npm run screenshots`: the pictures of the README and of docs/channels, taken from the running service so that they
+// stay true.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,13 +13,17 @@ import { startProcess } from '../support/process.ts'
 import { joinWithPassword } from '../support/staff.ts'
 
 const IMAGES = join(import.meta.dirname, '../../docs/images')
+const CHANNEL_IMAGES = join(import.meta.dirname, '../../docs/channels/images')
 const PHONE = { viewport: { width: 360, height: 800 } }
+const ACCRA = { amount: 12_000, country: 'GH', currency: 'GHS' }
 const DESKTOP = { viewport: { width: 1280, height: 960 } }
 
 let order = 20_931
 const folder = await mkdtemp(join(tmpdir(), 'manilla-screenshots-'))
-await rm(IMAGES, { recursive: true, force: true })
-await mkdir(IMAGES, { recursive: true })
+for (const images of [IMAGES, CHANNEL_IMAGES]) {
+  await rm(images, { recursive: true, force: true })
+  await mkdir(images, { recursive: true })
+}
 const service = await startProcess({ DATA_DIR: folder, LOG_LEVEL: 'warn' })
 const browser = await launchBrowser()
 try {
@@ -26,7 +31,10 @@ try {
   for (const colorScheme of ['light', 'dark'] as const) {
     await takePhone(colorScheme)
     await takeTransfer(colorScheme)
+    await takePrompt(colorScheme)
+    await takeDial(colorScheme)
   }
+  await takeChannels()
   await takeDesktop()
   await takeShop()
 } finally {
@@ -59,6 +67,72 @@ async function takeTransfer(colorScheme: 'light' | 'dark'): Promise<void> {
   await page.getByRole('button', { name: 'Get account number' }).click()
   await reaches(page, 'awaiting')
   await take(page, `phone-awaiting-${colorScheme}`)
+}
+
+/** In Accra: the number is approved after three seconds, later than the picture. */
+async function takePrompt(colorScheme: 'light' | 'dark'): Promise<void> {
+  const page = await openPage({ ...PHONE, colorScheme })
+  await page.goto(await newCheckout('ama@example.com', ACCRA))
+  await page.getByLabel('Mobile money number').fill('055 123 4000')
+  await page.getByRole('button', { name: /^Pay GH/ }).click()
+  await reaches(page, 'prompt')
+  await take(page, `phone-prompt-${colorScheme}`)
+}
+
+async function takeDial(colorScheme: 'light' | 'dark'): Promise<void> {
+  const page = await openPage({ ...PHONE, colorScheme })
+  await page.goto(`${await newCheckout('ada@example.com')}?method=ussd`)
+  await chooseBank(page)
+  await reaches(page, 'dial')
+  await take(page, `phone-dial-${colorScheme}`)
+}
+
+/** The pages of docs/channels: what the customer gives, and what they get. */
+async function takeChannels(): Promise<void> {
+  const open = async (query: string, more = {}) => {
+    const page = await openPage({ ...PHONE, colorScheme: 'light' })
+    await page.goto((await newCheckout('ama@example.com', more)) + query)
+    return page
+  }
+  const wallet = await open('', ACCRA)
+  await wallet.getByLabel('Mobile money number').fill('055 123 4059')
+  await take(wallet, 'mobile-money-form', CHANNEL_IMAGES)
+  await wallet.getByRole('button', { name: /^Pay GH/ }).click()
+  await reaches(wallet, 'code')
+  await take(wallet, 'mobile-money-code', CHANNEL_IMAGES)
+  await wallet.getByRole('link', { name: 'Use another number' }).click()
+  await wallet.getByLabel('Mobile money number').fill('055 123 4000')
+  await wallet.getByRole('button', { name: /^Pay GH/ }).click()
+  await reaches(wallet, 'prompt')
+  await wallet.getByText('I did not get a request').click()
+  await take(wallet, 'mobile-money-prompt', CHANNEL_IMAGES)
+
+  const ussd = await open('?method=ussd')
+  await take(ussd, 'ussd-form', CHANNEL_IMAGES)
+  await chooseBank(ussd)
+  await reaches(ussd, 'dial')
+  await take(ussd, 'ussd-dial', CHANNEL_IMAGES)
+  const transfer = await open('?method=transfer')
+  await transfer.getByRole('button', { name: 'Get account number' }).click()
+  await transfer.getByText('Dial from your phone instead').click()
+  await transfer.getByText('Dial from your phone instead').scrollIntoViewIfNeeded()
+  await take(transfer, 'ussd-transfer', CHANNEL_IMAGES)
+
+  const bank = await open('?method=bank')
+  await take(bank, 'bank-form', CHANNEL_IMAGES)
+  await chooseBank(bank)
+  await bank.waitForURL(/sandbox/)
+  await take(bank, 'bank-page', CHANNEL_IMAGES)
+
+  const qr = await open('?method=qr')
+  await qr.getByRole('button', { name: 'Show the QR code' }).click()
+  await reaches(qr, 'qr')
+  await take(qr, 'qr-code', CHANNEL_IMAGES)
+}
+
+async function chooseBank(page: Page): Promise<void> {
+  await page.getByRole('combobox', { name: 'Bank' }).selectOption('058')
+  await page.getByRole('button', { name: /^(Pay ₦|Get)/ }).click()
 }
 
 async function takeDesktop(): Promise<void> {
@@ -111,12 +185,13 @@ async function openPage(options: BrowserContextOptions): Promise<Page> {
 }
 
 /** As WebP, which is a fifth of a PNG. */
-async function take(page: Page, name: string): Promise<void> {
+async function take(page: Page, name: string, folder = IMAGES): Promise<void> {
   await page.mouse.move(0, 0) // nothing is to look pointed at
   const session = await page.context().newCDPSession(page)
-  const clip = { x: 0, y: 0, ...(page.viewportSize() ?? PHONE.viewport), scale: 1.5 }
+  const top = Number(await page.evaluate('scrollY'))
+  const clip = { x: 0, y: top, ...(page.viewportSize() ?? PHONE.viewport), scale: 1.5 }
   const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 80, clip })
-  await writeFile(join(IMAGES, `${name}.webp`), data, 'base64')
+  await writeFile(join(folder, `${name}.webp`), data, 'base64')
 }
 
 async function newCheckout(email: string, more = {}): Promise<string> {

@@ -1,3 +1,4 @@
+import type { StartGap } from './check-starts.ts'
 import type { Schema } from './schema.ts'
 
 // Flutterwave publishes no description that could be had. Its own library for Node.js validates each charge before it
@@ -55,7 +56,7 @@ export const CHARGES: Record<string, Schema> = {
 const PAGES = 'https://developer.flutterwave.com/docs'
 
 /** What Flutterwave takes, and these rules lack. */
-export const CHARGE_GAPS: { type: string; field: string; value?: string; because: string; source: string }[] = [
+export const CHARGE_GAPS: StartGap[] = [
   {
     ...{ type: 'mobile_money_ghana', field: 'body.network', value: 'TELECEL' },
     because: 'their page of 2026-09-13 has the name of today',

@@ -1,5 +1,7 @@
-// `npm run gate -- contracts`: validates every request to the providers that publish an OpenAPI description.
+// `npm run gate -- contracts`: validates every request to the providers that publish an OpenAPI description, and every
+// start of a payment at those that publish other rules.
 import { CONTRACTS, checkContract } from './check.ts'
+import { checkStarts, START_RULES } from './check-starts.ts'
 
 let isRight = true
 for (const contract of CONTRACTS) {
@@ -14,6 +16,16 @@ for (const contract of CONTRACTS) {
   }
   for (const sentence of wrong) console.log(`✗ ${sentence}`)
   console.log(wrong.length === 0 ? `✓ ${contract.name} is asked as it says it wants to be\n` : '')
+  if (wrong.length > 0) isRight = false
+}
+for (const rules of START_RULES) {
+  const { times, wrong } = await checkStarts(rules)
+  print(rules.name, [['start', 'requests'], ...[...times].map(([type, count]) => [type, `${count}`])])
+  for (const { type, field, value, because, source } of rules.gaps) {
+    console.log(`gap: ${type}, ${field}${value ? ` ${value}` : ''}: ${because} (${source})`)
+  }
+  for (const sentence of wrong) console.log(`✗ ${sentence}`)
+  console.log(wrong.length === 0 ? `✓ ${rules.name} is asked to start as it says it wants to be\n` : '')
   if (wrong.length > 0) isRight = false
 }
 process.exitCode = isRight ? 0 : 1

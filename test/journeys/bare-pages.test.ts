@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Shop, startPaying } from '../support/paying.ts'
-import { charge } from '../support/sandbox-payments.ts'
+import { eventually, type Shop, startPaying } from '../support/paying.ts'
+import { charge, transfer } from '../support/sandbox-payments.ts'
 import { CARD } from '../support/simulator.ts'
 import { newVisitor, type Visitor } from '../support/visitor.ts'
 
@@ -46,6 +46,32 @@ test('a page opened by client-id and reference has no cancel button in any state
   assert.doesNotMatch(visitor.text, cancelForm)
   assert.equal((await forgeCancel(visitor)).status, 403)
   assert.equal((await shop.payment(id)).status, 'pending')
+})
+
+test('a transfer can be dialled at the customer’s bank: the whole of it, then the rest; not with kobo', async () => {
+  const shop = await service.addShop()
+  const { id, url } = await newPayment(shop)
+  const visitor = newVisitor()
+  await visitor.go(url)
+  await visitor.send({ action: 'pay', method: 'transfer' })
+  const { accountNumber } = (await shop.payment(id)).attempts[0].instructions
+  const arrives = async (amount: number) => {
+    const { amountPaid } = await shop.payment(id)
+    await transfer(shop, accountNumber, amount)
+    await eventually(
+      () => shop.payment(id),
+      (payment) => payment.amountPaid === amountPaid + amount,
+    )
+  }
+  assert.ok(visitor.text.includes(`<a href="tel:*737*2*12500*${accountNumber}%23">`))
+  await arrives(1_000_000)
+  await visitor.go(url)
+  assert.equal(visitor.state, 'partial')
+  assert.ok(visitor.text.includes(`*737*2*2500*${accountNumber}#`))
+  await arrives(50)
+  await visitor.go(url)
+  assert.equal(visitor.state, 'partial')
+  assert.doesNotMatch(visitor.text, /tel:/)
 })
 
 test('the page behind the customer’s link, and a widget that was opened with a token, can cancel', async () => {

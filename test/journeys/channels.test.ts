@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Manilla, ManillaApiError } from '../../clients/typescript/src/index.ts'
+import { type Initialized, Manilla, ManillaApiError } from '../../clients/typescript/src/index.ts'
 import { sql, statementOf } from '../../src/database/sql.ts'
+import { CHANNELS, type Channel } from '../../src/kernel/channel.ts'
 import { checkDueAttempts } from '../../src/payments/settle/check-attempts.ts'
 import { eraseCustomer } from '../../src/payments/upkeep/erase-customer.ts'
 import { BANKS, RIGHT_CODE, startWithPhones } from '../support/mobile-provider.ts'
@@ -302,6 +303,11 @@ test('the phone number of a payment is erased with its customer, in every table'
     isComplete: true,
   })
   assert.deepEqual(await withNumber(), [])
+})
+
+test('the client library has a type for the answer of each channel', () => {
+  const typeOf = (channel: Channel): Initialized['channel'] => channel // else this does not compile
+  assert.deepEqual(CHANNELS.map(typeOf), CHANNELS)
 })
 
 test('the client library lists the channels, starts a mobile money payment and gives a code', async () => {

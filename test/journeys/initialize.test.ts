@@ -46,8 +46,12 @@ test('the answer for a virtual account has account, amount and expiry', async ()
   assert.deepEqual(Object.keys(body.data), ['provider', 'channel', 'reference', 'amount', 'data'])
   const { provider, channel, amount, data } = body.data
   assert.deepEqual([provider, channel, amount], [TRANSFER.provider, 'virtual-bank-account', 1_250_000])
-  const { message, accountName, accountNumber, bankName, expiresAt, amountToTransfer, ...rest } = data
+  const { message, accountName, accountNumber, bankName, expiresAt, amountToTransfer, dialCodes, ...rest } = data
   assert.deepEqual(rest, {})
+  assert.deepEqual(
+    dialCodes.find(({ bank }: { bank: string }) => bank === '058'),
+    { bank: '058', bankName: 'Guaranty Trust Bank', code: `*737*2*12500*${accountNumber}#` },
+  )
   assert.deepEqual([accountName, bankName, amountToTransfer], ['Adaeze Kitchen', 'Sandbox Bank', 1_250_000])
   assert.match(accountNumber, /^\d{10}$/)
   assert.equal(

@@ -34,6 +34,12 @@ test('docs/channels/mobile-money.md: a first payment, and one with a code', asyn
   assert.match(said.trim(), /^(pending|successful)$/)
 })
 
+test('docs/channels/ussd.md: a transfer to an account number can be dialled', async () => {
+  const [setUp = ''] = blocksOf('docs/quickstart.md', 'ts')
+  const said = await runTypeScript(filled([setUp, ...blocksOf('docs/channels/ussd.md', 'ts')].join('\n')), env)
+  assert.match(said, /^Guaranty Trust Bank \*737\*2\*5000\*\d{10}#$/m)
+})
+
 for (const [name, member] of [
   ['ussd', 'code'],
   ['bank', 'link'],

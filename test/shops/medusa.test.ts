@@ -12,7 +12,7 @@ import { freePort } from '../support/free-port.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 import { openGate } from './gate.ts'
 import { installShop, run, startShop, versionOf } from './install.ts'
-import { credentialOf, customerWhoWaits, declineThenPay, redeliver } from './pay.ts'
+import { credentialOf, customerWhoWaits, declineThenPay, payByPhone, redeliver } from './pay.ts'
 
 /** A real Medusa from npm sells one product through the plug-in. */
 const PRICE = 12_500
@@ -341,4 +341,35 @@ test('a refund that failed can be asked for again', async () => {
   await shop.call('PUT', '/sandbox/gateway/faults', {})
   const { refunds } = await shop.payment(reference)
   assert.equal(refunds.filter(({ status }: Json) => status === 'failed').length, 2)
+})
+
+test('an order in cedis is paid by mobile money', async () => {
+  const price = 120
+  const provider_id = 'pp_manilla_accra'
+  const { region: ghana } = await admin('POST', '/regions', {
+    ...{ name: 'Ghana', currency_code: 'ghs', countries: ['gh'], payment_providers: [provider_id] },
+  })
+  const { id: variant_id } = product.variants[0]
+  await admin('POST', `/products/${product.id}/variants/${variant_id}`, {
+    prices: [
+      { currency_code: 'ngn', amount: PRICE },
+      { currency_code: 'ghs', amount: price },
+    ],
+  })
+  const email = `${randomUUID()}@example.com`
+  const items = [{ variant_id, quantity: 1 }]
+  const { cart } = await store('POST', '/carts', { region_id: ghana.id, email, items })
+  const { payment_collection } = await store('POST', '/payment-collections', { cart_id: cart.id })
+  const path = `/payment-collections/${payment_collection.id}/payment-sessions`
+  const { payment_collection: opened } = await store('POST', path, { provider_id, data: { email } })
+  const session = opened.payment_sessions.at(-1)
+  storefront.carts.set(session.id, cart.id)
+  const { page } = await newCustomer(browser)
+  page.setDefaultTimeout(WITHIN_MS)
+  await payByPhone(page, session.data.url)
+  await page.waitForURL(`${storefront.url}/return?**`)
+  assert.equal(await page.title(), 'order')
+  const [order] = await eventually(() => ordersOf(email), isPaid, WITHIN_MS)
+  assert.deepEqual([order.payment_status, order.total, order.currency_code], ['captured', price, 'ghs'])
+  assert.equal((await shop.payment(session.data.reference)).attempts[0].channel, 'mobile-money')
 })

@@ -26,6 +26,13 @@ export async function declineThenPay(page: Page, url: string): Promise<void> {
   await fillCard(providerFrame(page), VISA)
 }
 
+/** In Accra: opens the payment page, and approves on the phone after three seconds. */
+export async function payByPhone(page: Page, url: string): Promise<void> {
+  await page.goto(url)
+  await page.getByLabel('Mobile money number').fill('055 123 4789')
+  await page.getByRole('button', { name: /^Pay GH₵/ }).click()
+}
+
 /** A customer who does not come back before `release()`. */
 export async function customerWhoWaits(browser: Browser, address: string): Promise<{ page: Page; release(): void }> {
   const { page } = await newCustomer(browser)

@@ -8,7 +8,7 @@ import { freePort } from '../support/free-port.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 import { openGate } from './gate.ts'
 import { installShop, startShop, versionOf } from './install.ts'
-import { credentialOf, customerWhoWaits, declineThenPay, redeliver } from './pay.ts'
+import { credentialOf, customerWhoWaits, declineThenPay, payByPhone, redeliver } from './pay.ts'
 
 /** A real Vendure from npm sells one product through the plug-in. */
 const PRICE = 1_250_000
@@ -367,4 +367,31 @@ test('a refund whose answer was lost is not made again with another reason', asy
     (await orderOf(code)).payments[0]?.refunds.map(({ total }) => total),
     [250_000],
   )
+})
+
+// The last one: the shop moves to Accra.
+test('an order in cedis is paid by mobile money', async () => {
+  const price = 12_000
+  const { paymentMethods } = await admin('{ paymentMethods { items { id } } }')
+  await admin(
+    `mutation ($id: ID!) { updatePaymentMethod(input: { id: $id, handler: { code: "manilla",
+      arguments: [{ name: "country", value: "GH" }] } }) { id } }`,
+    { id: paymentMethods.items[0].id },
+  )
+  await admin(`mutation { updateChannel(input: {
+    id: 1, availableCurrencyCodes: [NGN, GHS], defaultCurrencyCode: GHS }) { __typename ${REFUSED} } }`)
+  await admin(
+    `mutation ($id: ID!, $price: Money!) { updateProductVariants(input: [{ id: $id,
+      prices: [{ currencyCode: GHS, price: $price }] }]) { id } }`,
+    { id: variant, price },
+  )
+  const { code, checkout } = await fillCart()
+  const { page } = await newCustomer(browser)
+  page.setDefaultTimeout(WITHIN_MS)
+  await payByPhone(page, await checkout())
+  await page.waitForURL(`${storefront}?order=${code}&status=successful`)
+  const { state, payments } = await eventually(() => orderOf(code), isSettled, WITHIN_MS)
+  assert.deepEqual([state, payments.map(({ amount }) => amount)], ['PaymentSettled', [price]])
+  const { currency, attempts } = await shop.payment(code)
+  assert.deepEqual([currency, attempts[0].channel], ['GHS', 'mobile-money'])
 })

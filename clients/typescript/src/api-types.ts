@@ -245,12 +245,13 @@ export interface Initialized {
   /**
    * By channel. card: `message`, `link`, `reference`, `publicKey` (null while a saved card waits for a PIN or
    * code). virtual-bank-account: `message`, `accountName`, `accountNumber`, `bankName`, `expiresAt`,
-   * `amountToTransfer`. mobile-money: `message`, `phoneNumber` (masked), `network`, `expiresAt`; `link` where
-   * the network wants a page; `input` where it wants a code (`kind`: `otp` or `voucher`); `payTo` (`number`,
-   * `account`) where the customer pays from the network’s menu. ussd: `message`, `code` to dial, `bankName`,
-   * `expiresAt`. bank: `message`, `link`, `reference`, `publicKey`, `expiresAt`. qr: `message`, `qr` (the text
-   * to encode), `expiresAt`. ussd and qr have `link`, `reference` and `publicKey` where the provider has a page
-   * for them.
+   * `amountToTransfer`; `narration` where the transfer must have it, as by Pesalink; `dialCodes` (`bank`,
+   * `bankName`, `code`) where a bank makes the transfer when the customer dials. mobile-money: `message`,
+   * `phoneNumber` (masked), `network`, `expiresAt`; `link` where the network wants a page; `input` where it
+   * wants a code (`kind`: `otp` or `voucher`); `payTo` (`number`, `account`) where the customer pays from the
+   * network’s menu. ussd: `message`, `code` to dial, `bankName`, `expiresAt`. bank: `message`, `link`,
+   * `reference`, `publicKey`, `expiresAt`. qr: `message`, `qr` (the text to encode), `expiresAt`. ussd and qr
+   * have `link`, `reference` and `publicKey` where the provider has a page for them.
    */
   data: Record<string, unknown>
 }

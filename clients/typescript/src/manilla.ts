@@ -28,6 +28,10 @@ export interface TransferInstructions {
   bankName: string
   expiresAt: string | null
   amountToTransfer: number
+  /** Must stand in the transfer, else the provider does not find it. */
+  narration?: string
+  /** What the customer dials, by bank. Absent: it cannot be dialled. */
+  dialCodes?: { bank: string; bankName: string; code: string }[]
 }
 
 /** A page of the provider. */

@@ -1,5 +1,6 @@
+import { dialCodesFor } from '../../kernel/dial-codes.ts'
 import { type Html, html } from '../../kernel/html.ts'
-import { formatMoney } from '../../kernel/money.ts'
+import { formatMoney, money } from '../../kernel/money.ts'
 import { maskPhoneNumber } from '../../kernel/phone-number.ts'
 import type { Attempt } from '../../payments/state/attempt.ts'
 
@@ -26,9 +27,16 @@ function detailsOf(attempt: Attempt): Record<string, unknown> & { message: Html 
       return { message, link, reference: providerReference, publicKey, ...expiryOf(attempt) }
     }
     case 'account': {
-      const { accountName, accountNumber, bankName, amountToTransfer } = instructions
-      const message = html`Transfer <strong>${formatMoney({ amount: amountToTransfer, currency })}</strong> to account <strong>${accountNumber}</strong> (${accountName}) at ${bankName}.`
-      return { message, accountName, accountNumber, bankName, expiresAt, amountToTransfer }
+      const { accountName, accountNumber, bankName, amountToTransfer, narration } = instructions
+      const sum = money(amountToTransfer, currency)
+      const more = narration === undefined ? html`` : html` Write <strong>${narration}</strong> as the narration.`
+      const message = html`Transfer <strong>${formatMoney(sum)}</strong> to account <strong>${accountNumber}</strong> (${accountName}) at ${bankName}.${more}`
+      const dialCodes = dialCodesFor(sum, instructions)
+      return {
+        ...{ message, accountName, accountNumber, bankName, expiresAt, amountToTransfer },
+        ...(narration !== undefined && { narration }),
+        ...(dialCodes.length > 0 && { dialCodes }),
+      }
     }
     case 'prompt': {
       const { message, shownAs } = instructions

@@ -83,7 +83,10 @@ export function integrationRoutes(app: App, deps: Deps): void {
       const fits = ({ countries, currencies }: Integration) =>
         (!country || countries.includes(country)) && (!currency || currencies.includes(currency))
       const integrations = await listEnabledIntegrations(database, request.caller)
-      return { data: integrations.filter(fits).map(({ keysVersion, ...shown }) => shown), nextCursor: null }
+      return {
+        data: integrations.filter(fits).map(({ keysVersion, settingsGiven, ...shown }) => shown),
+        nextCursor: null,
+      }
     },
   )
 

@@ -93,14 +93,16 @@ ${providersWords(given.message, view)}
 ${checkAndLeave(screen, view)}`
 }
 
+/** A `#` ends the number of a `tel:` link, so it is encoded. */
+export const telLink = (code: string) => `tel:${code.replaceAll('#', '%23')}`
+
 /**
- * The code, to press on a phone and to read elsewhere. A `#` ends the number of a `tel:` link, so it is encoded. A
- * point in such a link only separates digits, and phones leave it out: 100.00 would be dialled as 10000. So a code with
- * a point is no link.
+ * The code, to press on a phone and to read elsewhere. A point in a link only separates digits, and phones leave it
+ * out: 100.00 would be dialled as 10000. So a code with a point is no link.
  */
 export function dialLink(code: string, { texts }: Pick<View, 'texts'>): Html {
   const shown = html`<bdi dir="ltr">${code}</bdi>`
-  const link = code.includes('.') ? shown : html`<a href="tel:${code.replaceAll('#', '%23')}">${shown}</a>`
+  const link = code.includes('.') ? shown : html`<a href="${telLink(code)}">${shown}</a>`
   return html`<p class="dial">${link}${copyButton(texts, texts.code, code)}</p>`
 }
 
@@ -115,14 +117,14 @@ ${drawn}
 ${checkAndLeave(screen, view)}`
 }
 
-/** In the sandbox they name the page on which a tester acts for the customer. */
+/** In the sandbox they end with "Answer for the customer at …": the page on which a tester acts. */
 function providersWords(message: string | undefined, { payment }: View): Html | null {
   if (!message) return null
-  const address = payment.mode === 'sandbox' ? /https?:\/\/\S+$/.exec(message)?.[0] : undefined
-  const words = address ? message.slice(0, -address.length) : message
-  const link = address && html`<a class="button quiet" href="${address}" target="_blank" rel="noopener">${address}</a>`
+  const acting = payment.mode === 'sandbox' ? /^(.+\.) (.+) at (https?:\/\/\S+)$/.exec(message) : null
+  if (!acting) return html`<p class="note"><bdi>${message}</bdi></p>`
+  const [, words, act, address] = acting
   return html`<p class="note"><bdi>${words}</bdi></p>
-${link}`
+<a class="button quiet" href="${address}" target="_blank" rel="noopener"><bdi>${act}</bdi></a>`
 }
 
 function checkAndLeave(screen: OutsideScreen, view: View): Html {

@@ -57,8 +57,6 @@ export interface AccountDetails {
   expiresAt: Date
   /** Must stand in the transfer. */
   narration?: string
-  /** The customer's bank makes this transfer when it is dialled. */
-  ussdCode?: string
 }
 
 type Given<Kind extends Instructions['kind']> = Extract<Instructions, { kind: Kind }>

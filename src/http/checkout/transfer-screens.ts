@@ -1,6 +1,8 @@
+import { dialCodesFor } from '../../kernel/dial-codes.ts'
 import { type Html, html } from '../../kernel/html.ts'
 import { money, plainAmount } from '../../kernel/money.ts'
-import { dialLink } from './outside-screens.ts'
+import { all } from './markup.ts'
+import { telLink } from './outside-screens.ts'
 import { another, cancel, countdown, form, type Of, row, shownTotal, type View } from './parts.ts'
 import { type AccountDetails, transferIn } from './screen.ts'
 
@@ -39,11 +41,18 @@ function accountRows(account: AccountDetails, { texts, payment, show }: View): H
   }`
 }
 
-/** Some banks make the transfer when this is dialled. Only for the whole amount, which the code names. */
-function dialTransfer({ ussdCode, received }: AccountDetails, view: View): Html | null {
-  if (!ussdCode || received > 0) return null
-  return html`<details class="ask help"><summary>${view.texts.dialTransfer}</summary>
-${dialLink(ussdCode, view)}
+/** The customer's bank makes the transfer when this is dialled. In Nigeria most do. */
+function dialTransfer(account: AccountDetails, { texts, payment }: View): Html | null {
+  const rest = money(Math.max(0, account.amountToTransfer - account.received), payment.currency)
+  const codes = dialCodesFor(rest, account)
+  if (codes.length === 0) return null
+  const rows = codes.map(
+    ({ bankName, code }) =>
+      html`<div><dt>${bankName}</dt><dd><a href="${telLink(code)}"><bdi dir="ltr">${code}</bdi></a></dd></div>`,
+  )
+  return html`<details class="ask help"><summary>${texts.dialTransfer}</summary>
+<p>${texts.dialTransferNote}</p>
+<dl class="rows dials">${all(rows)}</dl>
 </details>`
 }
 

@@ -12,7 +12,7 @@ export const CONTENTS: { heading: string; pages: Entry[] }[] = [
     pages: [
       { name: 'quickstart', label: 'Quickstart', summary: 'The whole way of a payment, in curl and TypeScript' },
       { name: 'accept-a-payment', label: 'Accept a payment', summary: 'A shop that takes money, in five minutes' },
-      { name: 'sandbox', label: 'Test cards and faults', summary: 'Declines, slow providers, lost notices' },
+      { name: 'sandbox', label: 'Test cards and phones', summary: 'Declines, late approvals, faults, lost notices' },
     ],
   },
   {

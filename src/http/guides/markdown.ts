@@ -24,7 +24,7 @@ const LANGUAGES: Record<string, string> = {
   ...{ sh: 'Shell', ts: 'TypeScript', js: 'JavaScript', json: 'JSON', python: 'Python', php: 'PHP', html: 'HTML' },
 }
 
-/** `addressOf` gives the address of a relative link, or undefined for a file that is not served. */
+/** `addressOf` gives the address of a relative link or picture, or undefined for a file that is not served. */
 export function renderMarkdown(markdown: string, addressOf: (href: string) => string | undefined): Rendered {
   const headings: Heading[] = []
   const used = new Set<string>()
@@ -47,6 +47,10 @@ export function renderMarkdown(markdown: string, addressOf: (href: string) => st
         const content = this.parser.parseInline(tokens)
         const address = /^(https?:|mailto:)/.test(href) ? href : addressOf(href)
         return address === undefined ? content : `<a href="${html`${address}`.text}">${content}</a>`
+      },
+      image({ href, text }) {
+        const address = addressOf(href)
+        return address === undefined ? '' : html`<img src="${address}" alt="${text}" loading="lazy">`.text
       },
       // On a narrow screen a wide table scrolls by itself.
       table({ header, rows }) {

@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join, posix } from 'node:path'
 import type { Assets } from '../../../web/build.ts'
@@ -10,6 +11,9 @@ import type { Rendered } from './markdown.ts'
 import { addressOfPage, contentsPage, GUIDES, guidePage } from './page.ts'
 
 const DOCS = join(import.meta.dirname, '../../../docs')
+/** Beside the pages that show them. Those of the README, in `images/`, are not served. */
+const PICTURES_FOLDER = 'channels/images'
+const PICTURES = readdirSync(join(DOCS, PICTURES_FOLDER)).map((name) => `${PICTURES_FOLDER}/${name}`)
 /** The address that the Markdown files use for the service. */
 const SAMPLE_ADDRESS = 'http://localhost:3000'
 
@@ -22,19 +26,23 @@ const HEADERS = {
   'cache-control': 'no-cache', // the ETag answers whether the copy is current
 }
 
-const headersOf = (type: string) => ({ ...HEADERS, 'content-type': `${type}; charset=utf-8` })
+const headersOf = (type: string) => ({
+  ...HEADERS,
+  'content-type': type.startsWith('image/') ? type : `${type}; charset=utf-8`,
+})
 
 /** The Markdown files of `docs/` as pages with navigation and search, each rendered for its first reader. */
 export function guideRoutes(app: App, { assets, baseUrl }: { assets: Assets; baseUrl: () => string }): void {
   const read = async (entry: Entry) => render(entry, baseUrl())
   const served = new Map<string, ReturnType<typeof prepareLater>>()
-  const serve = (path: string, type: string, text: () => string | Promise<string>) =>
+  const serve = (path: string, type: string, text: Parameters<typeof prepareLater>[0]) =>
     served.set(path, prepareLater(text, headersOf(type)))
   serve(GUIDES, 'text/html', contentsPage)
   for (const entry of PAGES)
     serve(addressOfPage(entry.name), 'text/html', async () => guidePage(entry, await read(entry)))
   serve(`${GUIDES}/style.css`, 'text/css', () => assets.guidesStyle)
   serve(`${GUIDES}/script.js`, 'text/javascript', () => assets.guidesScript)
+  for (const name of PICTURES) serve(`${GUIDES}/${name}`, 'image/webp', () => readFile(join(DOCS, name)))
   serve(`${GUIDES}/search.json`, 'application/json', async () => JSON.stringify(await searchIndex(read)))
 
   for (const url of [GUIDES, `${GUIDES}/*`]) {
@@ -58,6 +66,7 @@ function addressOf(from: string, href: string): string | undefined {
   if (file === '') return href
   const target = posix.join(posix.dirname(from), file)
   if (target === 'openapi.json') return '/openapi.json'
+  if (PICTURES.includes(target)) return `${GUIDES}/${target}`
   const page = PAGES.find(({ name }) => `${name}.md` === target)
   return page && addressOfPage(page.name) + (anchor ? `#${anchor}` : '')
 }

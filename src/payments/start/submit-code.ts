@@ -52,7 +52,7 @@ export async function submitCode(deps: PaymentDeps, payment: Payment, code: stri
       return settleAttempt(deps, attempt, { outcome: answer, source: 'start', call: record })
     case 'code refused':
       await askAgain(deps, attempt, record)
-      throw new Problem('input_refused', `The code was not right: ${answer.because}. It can be given again.`)
+      throw new Problem('input_refused', `${sentence(answer.because)} The code can be given again.`)
     case 'unknown': {
       if (!answer.neverSent) {
         await recordProviderCall(deps, record)
@@ -64,6 +64,9 @@ export async function submitCode(deps: PaymentDeps, payment: Payment, code: stri
     }
   }
 }
+
+/** The provider's words, which may end with a point. */
+const sentence = (words: string) => `The code was not right: ${words.replace(/\.+$/, '')}.`
 
 const TAKES_NO_CODES: Unknown = { kind: 'unknown', because: 'the provider takes no codes', neverSent: true }
 

@@ -115,7 +115,6 @@ export interface AccountInstructions {
   bankName: string
   amountToTransfer: number
   narration?: string
-  ussdCode?: string
 }
 
 type Given<Start> = Omit<Start, 'providerReference' | 'expiresAt'>

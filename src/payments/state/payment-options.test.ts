@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Integration } from '../../integrations/integration.ts'
+import { capabilitiesWith, type Integration } from '../../integrations/integration.ts'
 import type { Country } from '../../kernel/country.ts'
 import { newId } from '../../kernel/ids.ts'
 import type { Currency } from '../../kernel/money.ts'
@@ -148,4 +148,15 @@ test('a channel takes only the currencies that it has a fee for', () => {
   )
   assert.deepEqual(offered([set('cards-in-cedis')]), ['virtual-bank-account by cards-in-cedis'])
   known.pop()
+})
+
+test('an offer that needs a setting is off until the integration has it', () => {
+  const offers = { card: { NGN: { fee: { basisPoints: 200 }, needsSetting: 'confirmed' } } }
+  const { capabilities } = provider('careful', { offers })
+  const withSetting = { ...set('careful'), settingsGiven: ['secretKey', 'confirmed'] }
+  assert.deepEqual(capabilitiesWith(capabilities, set('careful')).offers, { card: {} })
+  assert.deepEqual(capabilitiesWith(capabilities, withSetting), capabilities)
+  const all = { ...providers, find: () => provider('careful', { offers }) }
+  assert.deepEqual(bestOptions(PAYMENT, [set('careful')], all), [])
+  assert.equal(bestOptions(PAYMENT, [withSetting], all).length, 1)
 })

@@ -62,7 +62,11 @@ export const capabilities: Capabilities = {
         limits: { min: 300, max: 25_000_000 },
         networks: { KE: ['mpesa', 'airtel', 'mpesa-paybill'] },
       },
-      XOF: { fee: { basisPoints: 195, taxBasisPoints: IVORIAN_VAT }, networks: { CI: ['mtn', 'orange', 'wave'] } },
+      XOF: {
+        fee: { basisPoints: 195, taxBasisPoints: IVORIAN_VAT },
+        networks: { CI: ['mtn', 'orange', 'wave'] },
+        needsSetting: 'xofAmounts',
+      },
     },
     ussd: { NGN: { fee: LOCAL_NAIRA, banks: USSD_BANKS } },
     // In South Africa EFT by Ozow.

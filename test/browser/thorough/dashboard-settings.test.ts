@@ -132,3 +132,14 @@ test('providers: the order is changed by drag and by keyboard, and the focus sta
   assert.deepEqual(await names(), before, 'the order is saved')
   await page.context().close()
 })
+
+test('providers: what a new version offers beside the channels in use is named, and switched on by a press', async () => {
+  const integrations = `/merchants/${merchantId}/sandbox/integrations`
+  await owner.call('PUT', `${integrations}/gateway`, { channels: ['card', 'virtual-bank-account'] })
+  const page = await open(at('/providers'))
+  await page.getByText('Also offered, switched off: Mobile money, USSD, Pay with bank, QR code.').waitFor()
+  await page.getByRole('button', { name: /^Switch on Mobile money/ }).click()
+  await page.getByText('Card, Bank transfer, Mobile money, USSD, Pay with bank, QR code').waitFor()
+  assert.equal(await page.getByText('Also offered').count(), 0)
+  await page.context().close()
+})

@@ -4,6 +4,11 @@ const { defineConfig } = require('@medusajs/framework/utils')
 const { SHOP_DATABASE_URL, MANILLA_URL, CLIENT_ID, CLIENT_SECRET, WEBHOOK_SECRET, WEBHOOK_URL, RETURN_URL } =
   process.env
 
+const options = {
+  ...{ baseUrl: MANILLA_URL, clientId: CLIENT_ID, clientSecret: CLIENT_SECRET, webhookSecret: WEBHOOK_SECRET },
+  ...{ webhookUrl: WEBHOOK_URL, returnUrl: RETURN_URL, country: 'NG' },
+}
+
 module.exports = defineConfig({
   admin: { disable: true },
   projectConfig: {
@@ -21,18 +26,10 @@ module.exports = defineConfig({
       resolve: '@medusajs/medusa/payment',
       options: {
         providers: [
+          { resolve: '@manilla/medusa', id: 'manilla', options },
           {
-            resolve: '@manilla/medusa',
-            id: 'manilla',
-            options: {
-              baseUrl: MANILLA_URL,
-              clientId: CLIENT_ID,
-              clientSecret: CLIENT_SECRET,
-              webhookSecret: WEBHOOK_SECRET,
-              webhookUrl: WEBHOOK_URL,
-              returnUrl: RETURN_URL,
-              country: 'NG',
-            },
+            ...{ resolve: '@manilla/medusa', id: 'accra' },
+            options: { ...options, country: 'GH', webhookUrl: WEBHOOK_URL.replace(/manilla$/, 'accra') },
           },
         ],
       },

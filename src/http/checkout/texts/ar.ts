@@ -81,6 +81,7 @@ export const ar: Texts = {
   narration: 'البيان',
   narrationNote: 'اكتب البيان في التحويل حتى نعثر على مالك.',
   dialTransfer: 'اطلب رمزًا من هاتفك بدلًا من ذلك',
+  dialTransferNote: 'اطلب رمز مصرفك. يسألك المصرف أين الحساب، ويعرض الاسم قبل رقمك السري.',
 
   prompt: 'وافق على هاتفك',
   promptSent: (amount, number) =>

@@ -81,6 +81,8 @@ export const en: Texts = {
   narration: 'Narration',
   narrationNote: 'Write the narration into the transfer, so that your money is found.',
   dialTransfer: 'Dial from your phone instead',
+  dialTransferNote:
+    'Dial the code of your bank. The bank asks where the account is, and shows the name before your PIN.',
 
   prompt: 'Approve on your phone',
   promptSent: (amount, number) =>

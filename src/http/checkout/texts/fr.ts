@@ -82,6 +82,8 @@ export const fr: Texts = {
   narration: 'Libellé',
   narrationNote: 'Indiquez ce libellé dans le virement, pour que votre argent soit retrouvé.',
   dialTransfer: 'Composer plutôt un code sur le téléphone',
+  dialTransferNote:
+    'Composez le code de votre banque. Elle demande où est le compte, et montre le nom avant votre code PIN.',
 
   prompt: 'Validez sur votre téléphone',
   promptSent: (amount, number) =>

@@ -81,6 +81,7 @@ export const sw: Texts = {
   narration: 'Maelezo ya uhamisho',
   narrationNote: 'Andika maelezo haya kwenye uhamisho, ili pesa zako zitambuliwe.',
   dialTransfer: 'Piga msimbo kwenye simu badala yake',
+  dialTransferNote: 'Piga msimbo wa benki yako. Benki itauliza akaunti iko wapi, na kuonyesha jina kabla ya PIN yako.',
 
   prompt: 'Thibitisha kwenye simu yako',
   promptSent: (amount, number) =>

@@ -80,6 +80,7 @@ export interface Texts {
   narration: string
   narrationNote: string
   dialTransfer: string
+  dialTransferNote: string
 
   /** The network asks on the customer's phone. */
   prompt: string
