@@ -1,4 +1,5 @@
 import type { EventType } from '../../events/event.ts'
+import { formatMoney, money } from '../../kernel/money.ts'
 import { failureOf } from '../../providers/failure.ts'
 import type { Outcome, Receipt } from '../../providers/provider.ts'
 import { type Attempt, comesInParts, isOpen, payableAgain } from './attempt.ts'
@@ -153,10 +154,13 @@ function settleBeforeSuccess(
   if (report.newReceipts.some((each) => each.amount.currency !== attempt.currency))
     return failAsMismatch(state, before, attempt, now)
   if (returned > 0 && heldAmount(attempt) === 0) return failAsReversed(state, before, attempt, now)
+  const named = (amount: number) => formatMoney(money(amount, attempt.currency))
   const partlyReversed =
-    returned > 0 ? `reversed: ${returned} was given back at the provider; ${heldAmount(attempt)} is left.` : null
+    returned > 0
+      ? `reversed: ${named(returned)} was given back at the provider; ${named(heldAmount(attempt))} is left.`
+      : null
   if (!comesInParts(attempt) && received > 0 && !isDenied) {
-    const wrongAmount = `amount_mismatch: ${attempt.amountReceived} was charged in place of ${attempt.amountCharged}.`
+    const wrongAmount = `amount_mismatch: ${named(attempt.amountReceived)} was charged in place of ${named(attempt.amountCharged)}.`
     const raised = raise(state, attempt, partlyReversed ?? wrongAmount, { now, isNew: true })
     return failAsMismatch(raised, before, attempt, now)
   }
