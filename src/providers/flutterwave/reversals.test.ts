@@ -281,7 +281,10 @@ test('a list in the order of time is read no further than its range', async (t) 
   }
   const next = async (...minutesAfter: number[]) => {
     listed(minutesAfter)
-    const answer = await connection.lists?.transactions?.({ from: new Date(from), to: new Date(from + 3_600_000) }, null)
+    const answer = await connection.lists?.transactions?.(
+      { from: new Date(from), to: new Date(from + 3_600_000) },
+      null,
+    )
     assert.ok(answer?.kind === 'page', answer?.kind)
     return [answer.entries.length, answer.nextCursor]
   }
