@@ -209,7 +209,7 @@ function succeed(state: PaymentState, before: Attempt, paid: Attempt, now: Date)
   // Partial payments through other attempts are surplus now and are refunded, unless a person must look at them first.
   const withPartialMoney = others.attempts.filter((other) => other.id !== attempt.id && other.amountReceived > 0)
   const surplus = withPartialMoney.filter((other) => heldAmount(other) > 0)
-  const kept = surplus.filter((other) => !other.idsAreProviders)
+  const kept = surplus.filter((other) => !(other.idsAreProviders && attempt.idsAreProviders))
   const excess = heldAmount(attempt) - attempt.amountCharged
   const changes: Change[] = [
     { type: 'attempt.successful', attemptId: attempt.id },
@@ -263,8 +263,10 @@ function recordSurplus(
   const isWhole = !comesInParts(attempt) || countableAmount(attempt) >= attempt.amountCharged
   const isSecondSuccess = before.status !== 'successful' && isWhole
   const status = isSecondSuccess ? 'surplus' : attempt.status
-  const hasLost = state.attempts.some((each) => each.status === 'successful' && hasLostMoney(each, refunds))
-  const isRefunded = attempt.idsAreProviders && !hasLost
+  const paying = state.attempts.filter((each) => each.status === 'successful')
+  const hasLost = paying.some((each) => hasLostMoney(each, refunds))
+  // Both the money that paid the payment and this one must have ids of the provider.
+  const isRefunded = [attempt, ...paying].every((each) => each.idsAreProviders) && !hasLost
   const after: Attempt = {
     ...attempt,
     status,
