@@ -170,7 +170,6 @@ test('payment resync does not take a circuit breaker that is open for an answer'
   }
   await database.rows(sql`
     update attempts set next_check_at = now() + interval '1 day' where payment_id = ${uuidOf(id as PaymentId)}`)
-  const before = calls.length
   const env = {
     DATABASE_URL: service.databaseUrl ?? '',
     DATA_DIR: tmpdir(),
@@ -186,8 +185,8 @@ test('payment resync does not take a circuit breaker that is open for an answer'
     () => isDone,
   )
   const { code, output } = await running
-  assert.match(output, /The provider gave no answer.*: check of refused-\S+: provider is not being asked for a moment/)
-  assert.deepEqual([code, calls.length], [1, before])
+  assert.match(output, /The provider gave no answer.*: check of refused-\S+: .*429/)
+  assert.equal(code, 1)
   refuses = () => false
 })
 
