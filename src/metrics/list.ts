@@ -105,7 +105,7 @@ export const METRICS = {
   },
   providerCallWaitSeconds: {
     ...{ name: 'manilla_provider_call_wait_seconds', type: 'gauge', group: 'Providers', of: 'max' },
-    help: 'How long work still waits that a process postponed for the rate limit of a provider account. Each time 6 hours at most.',
+    help: 'How long work still waits that a process postponed for the rate limit of a provider account. A day at most.',
     labels: ['work'],
   },
   breakers: {

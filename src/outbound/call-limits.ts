@@ -32,11 +32,11 @@ interface CallState {
 const MIN_WAIT_MS = 1_000
 const MAX_WAIT_MS = 600_000
 /**
- * For checks of ended attempts, and for lists of refunds and disputes. No customer waits for them. A busy integration
- * can add more of them than its rate limit allows, so the queue grows. With a short wait, the worker would claim and
- * postpone the whole queue every few minutes.
+ * For checks of ended attempts. No customer waits for them. A busy integration can add more of them than its rate limit
+ * allows, so the queue grows. Each is postponed once, to its own slot: with a short wait, the worker would claim and
+ * postpone the whole queue again and again.
  */
-export const MAX_BACKGROUND_WAIT_MS = 6 * 3_600_000
+export const MAX_BACKGROUND_WAIT_MS = 24 * 3_600_000
 
 export const NO_LIMITS: CallLimits = { enter: () => ({ leave: () => {} }), longestWaitMs: () => 0 }
 

@@ -1,12 +1,13 @@
 import type { Queries } from '../database/database.ts'
 import type { AttemptId } from '../kernel/ids.ts'
-import { refundReference } from '../payments/state/refund.ts'
+import { type Refund, refundReference } from '../payments/state/refund.ts'
 import { disputesOfAttempts } from '../payments/store/disputes.ts'
 import {
   type AuditScope,
   findOrders,
   findRecorded,
   isOrderOfAnother,
+  keysOfAttempts,
   moneyOfAttempts,
   type RecordedTransaction,
 } from '../payments/store/provider-audit.ts'
@@ -37,10 +38,14 @@ import { shareOf } from './unmatched-money.ts'
 /** Entries of one list, with the version of the keys that they are listed for. */
 export type Listing =
   | { kind: 'transactions'; entries: Listed[] }
-  | { kind: 'refunds'; entries: OfAccount<ListedRefund>[] }
-  | { kind: 'disputes'; entries: OfAccount<ListedDispute>[] }
+  | { kind: 'refunds'; entries: (OfAccount<ListedRefund> & OfKeys)[] }
+  | { kind: 'disputes'; entries: (OfAccount<ListedDispute> & OfKeys)[] }
 
-export type Listed = ListedTransaction & { keysVersion: number }
+interface OfKeys {
+  keysVersion: number
+}
+
+export type Listed = ListedTransaction & OfKeys
 
 /** An entry and what our records say about it. */
 export interface Compared {
@@ -237,20 +242,28 @@ export async function unreadableOfOurs(
 async function compareRefunds(
   { database, clock }: CompareDeps,
   scope: AuditScope,
-  entries: OfAccount<ListedRefund>[],
+  entries: (OfAccount<ListedRefund> & OfKeys)[],
 ): Promise<Compared[]> {
   const compared: Compared[] = []
   for (const chunk of chunks(entries)) {
     const attempts = await attemptsOf(database, scope, chunk)
     const refunds = await findListedRefunds(database, scope, chunk)
     const disputes = await disputesOfAttempts(database, scope.place, [...new Set(attempts.values())])
+    const keys = await keysOfAttempts(database, scope, [
+      ...attempts.values(),
+      ...refunds.map(({ attemptId }) => attemptId),
+    ])
     for (const theirs of chunk) {
       const own = attempts.get(theirs)
       const same = refunds.filter(
         ({ id, providerRefundId }) => providerRefundId === theirs.refundId || refundReference(id) === theirs.reference,
       )
       // A refund of money that a person matched is listed for the order of the money, and on record for the payment.
-      const ours = same.find(({ attemptId }) => attemptId === own) ?? same[0]
+      // Ids are unique within one account only, but for our references.
+      const isOfAccount = ({ attemptId }: Refund) => !own || keys.get(attemptId) === keys.get(own)
+      const ours =
+        same.find(({ attemptId }) => attemptId === own) ??
+        same.find((each) => isOfAccount(each) || refundReference(each.id) === theirs.reference)
       const attemptId = ours?.attemptId ?? own ?? null
       const settles = disputes.some(({ settledBy }) => settledBy === theirs.refundId)
       const verdict = compareRefund(theirs, ours, {
@@ -268,7 +281,7 @@ async function compareRefunds(
 async function compareDisputes(
   { database }: CompareDeps,
   scope: AuditScope,
-  entries: OfAccount<ListedDispute>[],
+  entries: (OfAccount<ListedDispute> & OfKeys)[],
 ): Promise<Compared[]> {
   const compared: Compared[] = []
   for (const chunk of chunks(entries)) {
@@ -284,8 +297,11 @@ async function compareDisputes(
   return compared
 }
 
-/** The attempt of each entry, by its transaction, or by its order. */
-async function attemptsOf<Entry extends OfOrder>(
+/**
+ * The attempt of each entry, by its transaction, or by its order. Ids are unique within one account: what the same keys
+ * have brought comes first.
+ */
+async function attemptsOf<Entry extends OfOrder & Partial<OfKeys>>(
   db: Queries,
   scope: AuditScope,
   entries: Entry[],
@@ -307,7 +323,8 @@ async function attemptsOf<Entry extends OfOrder>(
       orderReference === null ||
       each.orderReference === null ||
       [each.orderReference, each.providerReference].includes(orderReference)
-    const byTransaction = recorded.find((each) => each.transactionId === transactionId && names(each))
+    const named = recorded.filter((each) => each.transactionId === transactionId && names(each))
+    const byTransaction = named.find(({ keysVersion }) => keysVersion === entry.keysVersion) ?? named[0]
     const attemptId = byTransaction ? byTransaction.attemptId : orders.get(orderReference ?? '')
     if (attemptId) found.set(entry, attemptId)
   }

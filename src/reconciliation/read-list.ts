@@ -1,7 +1,6 @@
 import type { AuditScope } from '../payments/store/provider-audit.ts'
 import {
-  type ListAnswer,
-  type ListedTransaction,
+  type AccountLists,
   NotSetUp,
   type OfOrder,
   type ProviderClient,
@@ -49,12 +48,10 @@ export async function readPage(
   return { kind: 'unknown', because: answer.because }
 }
 
-type Entries = Extract<ListAnswer<Listing['entries'][number] | ListedTransaction>, { kind: 'page' }>
+type Of<Kind extends keyof AccountLists> = NonNullable<AccountLists[Kind]>
+type Entries = Extract<Awaited<ReturnType<Of<ListKind>>>, { kind: 'page' }>
 
 function listingOf(kind: ListKind, { entries }: Entries, keysVersion: number): Listing {
   // The list of a kind has entries of that kind.
-  return {
-    kind,
-    entries: kind === 'transactions' ? entries.map((each) => ({ ...each, keysVersion })) : entries,
-  } as Listing
+  return { kind, entries: entries.map((each) => ({ ...each, keysVersion })) } as Listing
 }

@@ -7,7 +7,14 @@ import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import type { CallLimits } from '../../src/outbound/call-limits.ts'
 import { checkDueAttempts, startDueChecks } from '../../src/payments/settle/check-attempts.ts'
 import { checkAttempt } from '../../src/payments/settle/settle-attempt.ts'
-import { claimDueChecks, makeChecksDue, postponeChecks } from '../../src/payments/store/attempts.ts'
+import {
+  askForPerson,
+  claimDueChecks,
+  endResync,
+  makeChecksDue,
+  openChecks,
+  postponeChecks,
+} from '../../src/payments/store/attempts.ts'
 import { findStateByAttempt } from '../../src/payments/store/payment-states.ts'
 import { type Asked, startUpstream } from '../fakes/upstream.ts'
 import { acmeAt, KEYS } from '../support/acme.ts'
@@ -134,6 +141,53 @@ test('payment resync tells that its check was postponed', async () => {
   assert.match(output, /status +pending/)
   assert.match(output, /Checks were postponed.*: resynced-\S+ to 20\d\d-/)
   assert.equal(code, 1)
+})
+
+test('what a person asks for while it is being asked is asked again', async () => {
+  refuses = () => false
+  const shop = await openShop()
+  assert.equal((await start(shop, 'asked-twice')).status, 200)
+  const { id } = await shop.payment('asked-twice')
+  await askForPerson(database, id)
+  const [claimed] = (await claimDueChecks(database, 100)).filter(({ paymentId }) => paymentId === id)
+  assert.ok(claimed?.resyncAt)
+  await askForPerson(database, id)
+  await endResync(database, claimed, claimed.resyncAt)
+  assert.deepEqual(await openChecks(database, id), { isDue: true, isAsked: true })
+  await checkDueAttempts(parts, 10)
+  assert.deepEqual(await openChecks(database, id), { isDue: false, isAsked: false })
+})
+
+test('payment resync does not take a circuit breaker that is open for an answer', async () => {
+  refuses = () => false
+  const shop = await openShop()
+  assert.equal((await start(shop, 'refused')).status, 200)
+  const { id } = await shop.payment('refused')
+  refuses = isCheck
+  for (let checks = 0; checks < 10; checks++) {
+    await makeChecksDue(database, id)
+    await checkDueAttempts(parts, 10)
+  }
+  await database.rows(sql`
+    update attempts set next_check_at = now() + interval '1 day' where payment_id = ${uuidOf(id as PaymentId)}`)
+  const env = {
+    DATABASE_URL: service.databaseUrl ?? '',
+    DATA_DIR: tmpdir(),
+    SECRET_KEY: randomBytes(32).toString('base64'),
+  }
+  let isDone = false
+  const running = runCommand(['payment', 'resync', 'refused', '--merchant', shop.merchantId], env)
+  void running.finally(() => {
+    isDone = true
+  })
+  await eventually(
+    () => checkDueAttempts(parts, 10),
+    () => isDone,
+  )
+  const { code, output } = await running
+  assert.match(output, /The provider gave no answer.*: check of refused-\S+: .*429/)
+  assert.equal(code, 1)
+  refuses = () => false
 })
 
 test('failing starts do not stop checks', async () => {

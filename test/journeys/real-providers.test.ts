@@ -140,14 +140,20 @@ function journeys({ notices, numbersTries = false }: Features, place: At): void 
   })
 }
 
-test('an operator has a lost payment asked for by the command line', async () => {
+test('an operator has a lost payment asked for by the command line, and then a lost refund of it', async () => {
   const place = places[0] ?? assert.fail()
   const { data } = (await place.initialize()).body
-  await place.fake.customer.payByCard(await place.orderOf(data.reference), { save: false })
-  place.fake.takeNotices()
-  const { code, output } = await world.manilla('payment', 'resync', data.reference)
-  assert.equal(code, 0, output)
-  assert.match(output, /status +successful/)
+  const order = await place.orderOf(data.reference)
+  const resync = async () => {
+    place.fake.takeNotices()
+    const { code, output } = await world.manilla('payment', 'resync', data.reference)
+    assert.equal(code, 0, output)
+    return output
+  }
+  await place.fake.customer.payByCard(order, { save: false })
+  assert.match(await resync(), /status +successful/)
+  await place.fake.refundAtProvider(order, 100_000)
+  assert.match(await resync(), /refunded +₦1,000\.00/)
 })
 
 test('at the end both ledgers agree, every event was delivered once, and the audit finds no difference', () =>

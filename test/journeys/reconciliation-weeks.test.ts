@@ -7,9 +7,10 @@ import { sendDueRefunds } from '../../src/payments/refunds/refund-payment.ts'
 import { processWaitingNotices } from '../../src/payments/settle/receive-notice.ts'
 import type { AccountLists, Providers } from '../../src/providers/provider.ts'
 import { startFakeFlutterwave } from '../fakes/flutterwave/fake.ts'
+import { startFakeMonnify } from '../fakes/monnify/fake.ts'
 import { startFakePaystack } from '../fakes/paystack/fake.ts'
 import { letPass } from '../support/payment-records.ts'
-import { type At, startProviderWorld } from '../support/provider-world.ts'
+import { type At, at, startProviderWorld } from '../support/provider-world.ts'
 import { reconcile, runOf } from '../support/reconciling.ts'
 
 // Reconciliation of money that changes in the weeks after it came. No worker: nothing is checked, reconciled or
@@ -133,6 +134,28 @@ test('after a return to earlier keys, payments of the keys between are compared'
   await reconcile(parts, shop, '180 days')
   const { amountRefunded } = await place.payment(reference)
   assert.deepEqual({ falseCase, failure, amountRefunded }, { falseCase: null, failure: null, amountRefunded: 100_000 })
+})
+
+test('a refund of a second account with the ids of one of the first is its own money', async () => {
+  const place = await world.addProvider(() => startFakeMonnify({ after }))
+  const other = await startFakeMonnify({ after })
+  const { shop } = place
+  const second = at(world, shop, other)
+  const first = await paid(place)
+  await world.setUp(shop, other, 100)
+  const later = await paid(second)
+  for (const [account, payment] of [
+    [place, first],
+    [second, later],
+  ] as const) {
+    await account.fake.refundAtProvider(payment.order, 100_000)
+    account.fake.takeNotices()
+    for (const window of ['48 hours', '8 days'] as const) await reconcile(parts, shop, window)
+    assert.equal((await place.payment(payment.reference)).amountRefunded, 100_000)
+  }
+  const ids = await database.rows<{ ids: string; names: string }>(sql`
+    select count(distinct provider_refund_id)::text as ids, count(*)::text as names from refunds where merchant_id = ${shop.merchantUuid}`)
+  assert.deepEqual(ids, [{ ids: '1', names: '2' }], 'both accounts number them alike')
 })
 
 test('J6: a reversal that is under way for longer than the window is a case', async () => {

@@ -15,8 +15,8 @@ export async function openCasesOfMoney(db: Queries): Promise<void> {
 /** Opens a case about each attempt of the payments with these references, or of all payments. */
 export async function openCases(db: Queries, references: string[] | undefined, why: string): Promise<void> {
   await db.rows(sql`
-    insert into cases (place, id, merchant_id, mode, payment_id, provider, reason, subject_kind, subject, subject_reference, summary, opened_at)
-    select a.place, a.id, a.merchant_id, a.mode, a.payment_id, a.provider, ${reasonOf(why)}, 'attempt', a.id::text, a.reference, ${why}, now()
+    insert into cases (place, id, merchant_id, mode, payment_id, provider, reason, subject_kind, subject, subject_reference, amount, currency, summary, opened_at)
+    select a.place, a.id, a.merchant_id, a.mode, a.payment_id, a.provider, ${reasonOf(why)}, 'attempt', a.id::text, a.reference, a.amount_charged, a.currency, ${why}, now()
       from payments p join attempts a on a.payment_id = p.id
      where ${references === undefined} or p.reference = any(${references ?? []})`)
 }

@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Database } from '../../database/database.ts'
+import { readTime } from '../../database/database-clock.ts'
 import { formatMoney } from '../../kernel/money.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'
 import type { Attempt } from '../../payments/state/attempt.ts'
 import { needsReviewOf } from '../../payments/state/case.ts'
 import type { PaymentState } from '../../payments/state/payment-state.ts'
-import { hasChecksDue, makeChecksDue } from '../../payments/store/attempts.ts'
+import { askForPerson, openChecks } from '../../payments/store/attempts.ts'
 import { findPaymentStatesByName } from '../../payments/store/payment-states.ts'
-import { timelineOf } from '../../payments/store/timeline.ts'
+import { timelineOf, unansweredCalls } from '../../payments/store/timeline.ts'
 import { type Command, type Options, UsageError } from '../command.ts'
 import { print, table } from '../print.ts'
 import { withDatabase } from '../with-database.ts'
@@ -51,16 +52,23 @@ const WORKER_TIMEOUT_MS = 15_000
 
 export const paymentResync: Command = {
   name: 'payment resync',
-  summary: 'Check a payment with its provider now, and show the result',
+  summary: 'Ask the provider for a payment, its refunds and disputes now, and show the result',
   options: OPTIONS,
   word: 'payment',
   async run(options) {
-    const { state, postponed } = await withDatabase(async ({ database }) => {
+    const { state, postponed, unanswered } = await withDatabase(async ({ database }) => {
       const before = await findNamedPayment(database, options)
-      await makeChecksDue(database, before.payment.id)
-      return untilChecked(database, before, options)
+      const { id } = before.payment
+      const askedAt = new Date(await readTime(database))
+      await askForPerson(database, id)
+      const checked = await untilChecked(database, before, options)
+      return { ...checked, unanswered: await unansweredCalls(database, id, askedAt) }
     })
     print(options.json, state, describePayment(state))
+    if (unanswered.length > 0) {
+      const calls = unanswered.map(({ attempt, call, because }) => `${call} of ${attempt}: ${because}`)
+      throw new OperatorError(`The provider gave no answer, so this is the state before it: ${calls.join('; ')}.`)
+    }
     if (postponed.length === 0) return
     const times = postponed.map(({ reference, checks }) => `${reference} to ${checks.nextAt?.toISOString()}`)
     throw new OperatorError(
@@ -80,17 +88,18 @@ async function untilChecked(
 ): Promise<{ state: PaymentState; postponed: Attempt[] }> {
   const deadline = Date.now() + WORKER_TIMEOUT_MS
   for (;;) {
-    const isDue = await hasChecksDue(database, before.payment.id)
+    const { isDue, isAsked } = await openChecks(database, before.payment.id)
     const state = await findNamedPayment(database, options)
     const postponed = state.attempts.filter((attempt) => isUnchecked(attempt, before))
+    const isOpen = isDue || (isAsked && postponed.length === 0)
     const isOver = Date.now() > deadline
-    if (isDue && isOver) {
+    if (isOpen && isOver) {
       throw new OperatorError(
         `The checks were not made within ${WORKER_TIMEOUT_MS / 1_000} s. If no service runs on this database (npm start, or ROLE=worker), start one; it makes them. If one runs, the provider may be slow: look at the payment again in a minute.`,
       )
     }
     const isSoon = postponed.some(({ checks }) => checks.nextAt && checks.nextAt.getTime() < deadline)
-    if (!isDue && (isOver || !isSoon)) return { state, postponed }
+    if (!isOpen && (isOver || !isSoon)) return { state, postponed }
     await sleep(100)
   }
 }

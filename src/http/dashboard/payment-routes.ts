@@ -1,6 +1,6 @@
 import { recordAct } from '../../events/audit-log-store.ts'
 import type { PaymentDeps } from '../../payments/deps.ts'
-import { makeChecksDue } from '../../payments/store/attempts.ts'
+import { askForPerson } from '../../payments/store/attempts.ts'
 import { type ListedPayment, searchPayments } from '../../payments/store/payment-search.ts'
 import { deliveriesOfPayment, type ListedDelivery, listDeliveries } from '../../webhooks/delivery-list-store.ts'
 import { ownPayment } from '../api/payments.ts'
@@ -53,7 +53,7 @@ export function paymentSearchRoutes(app: App, deps: PaymentDeps): void {
       const checks = await database.transaction(async (tx) => {
         const { merchantId } = membership
         await recordAct(tx, { actor, act: 'payment.resynced', merchantId, subject: payment.id })
-        return makeChecksDue(tx, payment.id)
+        return askForPerson(tx, payment.id)
       })
       return { data: { checks } }
     },

@@ -227,7 +227,10 @@ function takeKnown(work: Reconciliation, refund: Refund, listed: ListedRefund, w
   const isOfReversed = !refund.counted && refund.kind === 'provider' && work.attempt.amountReversed > 0
   const exceeded = refund.status === 'failed' ? whyExceeded(work, refund.amount) : undefined
   if (status === 'failed' && isOfReversed)
-    markForReview(work, `refund_failed: the provider kept ${refund.amount} that is on record as given back.`)
+    markForReview(
+      work,
+      `refund_failed: the provider kept ${formatMoney(money(refund.amount, work.attempt.currency))} that is on record as given back.`,
+    )
   else if (status === 'failed') failRefund(work, refund, FAILED)
   else if (exceeded?.kind === 'waits') waitFor(work, listed, exceeded.because, waits)
   else if (exceeded) markForReview(work, `refund_mismatch: ${exceeded.because}.`)

@@ -114,8 +114,8 @@ function undoReversal(work: Reconciliation, refund: Refund, failure: string): { 
 
 /**
  * Sets the provider's refund id on money that was recorded as reversed without one. A row may stand for several
- * refunds; then a part is split off. The payment's totals do not change, so merchants are told nothing; the event is for
- * the audit.
+ * refunds; then a part is split off. The payment's totals do not change, so merchants are told nothing; the event is
+ * for the audit.
  */
 export function nameRefund(
   work: Reconciliation,

@@ -10,9 +10,18 @@ import {
   startWithin,
 } from '../../outbound/call-limits.ts'
 import type { PaymentDeps } from '../deps.ts'
+import { reconcileAttempt } from '../refunds/reconcile-attempt.ts'
 import type { Attempt } from '../state/attempt.ts'
-import { askUnansweredSoon, claimDueChecks, postponeChecks, releaseCheck } from '../store/attempts.ts'
-import { checkAttempt } from './settle-attempt.ts'
+import { attemptIn } from '../state/payment-state.ts'
+import {
+  askUnansweredSoon,
+  claimDueChecks,
+  type DueCheck,
+  endResync,
+  postponeChecks,
+  releaseCheck,
+} from '../store/attempts.ts'
+import { askOrder } from './settle-attempt.ts'
 
 /** Checks attempts that are due by their check schedule, because notices can be lost. Returns how many. */
 export async function checkDueAttempts(deps: PaymentDeps, limit: number): Promise<number> {
@@ -49,9 +58,14 @@ function urgency({ status, instructionsExpireAt }: Attempt, now: Date): 'unknown
   return status === 'pending' || isStillOpen ? 'open' : 'ended'
 }
 
-async function check(deps: PaymentDeps, attempt: Attempt): Promise<void> {
+async function check(deps: PaymentDeps, { resyncAt, ...attempt }: DueCheck): Promise<void> {
   try {
-    await checkAttempt(deps, attempt, { source: 'check' })
+    const { state, outcome } = await askOrder(deps, attempt, { source: 'check' })
+    if (!resyncAt) return
+    const receipts = outcome && 'receipts' in outcome ? outcome.receipts : []
+    const after = attemptIn(state, attempt.id)
+    if (after.amountReceived > 0) await reconcileAttempt(deps, after, receipts)
+    await endResync(deps.database, attempt, resyncAt)
   } catch (err) {
     deps.log.warn({ err, attemptId: attempt.id }, 'checking an attempt failed; retrying')
     await releaseCheck(deps.database, attempt.id, deps.clock.now()).catch(() => {}) // the lease expires anyway

@@ -1,5 +1,5 @@
 import type { RefundId } from '../../kernel/ids.ts'
-import { formatMoney, type Money, money } from '../../kernel/money.ts'
+import { type Currency, formatMoney, type Money, money } from '../../kernel/money.ts'
 import type { ListedRefund } from '../../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
 import type { Dispute } from './dispute.ts'
@@ -65,7 +65,7 @@ function matchUnknownRefund(onRecord: OnRecord, listed: ListedRefund): RefundMat
   const { attempt, refunds, disputes } = onRecord
   const { amount, currency } = listed.amount
   if (currency !== attempt.currency || amount < 1)
-    return { kind: 'unfit', because: `a refund of ${amount} ${currency} is listed` }
+    return { kind: 'unfit', because: `a refund of ${formatMoney(listed.amount)} is listed` }
   const counted = disputes.filter((dispute) => dispute.status === 'lost' && dispute.refundId && !dispute.settledBy)
   const linked = counted.find(({ providerDisputeId }) => providerDisputeId === listed.disputeId)
   if (linked) return { kind: 'settles', dispute: linked }
@@ -88,7 +88,10 @@ function matchUnknownRefund(onRecord: OnRecord, listed: ListedRefund): RefundMat
   const sumOf = (some: Refund[]) => some.reduce((sum, refund) => sum + refund.amount, 0)
   const byHand = early.filter(isByHand)
   if (sumOf(byHand) === amount || sumOf(early) - sumOf(byHand) >= amount)
-    return { kind: 'unfit', because: `a refund of ${amount} is listed, and several earlier refunds may include it` }
+    return {
+      kind: 'unfit',
+      because: `a refund of ${formatMoney(listed.amount)} is listed, and several earlier refunds may include it`,
+    }
   const exceeded = whyExceeded({ attempt, refunds }, amount)
   return exceeded ?? { kind: 'new' }
 }
@@ -135,7 +138,10 @@ export function whyExceeded(
   // A refund can be announced before its payment, also for an attempt that had failed or was abandoned.
   if (attempt.status !== 'successful' && attempt.status !== 'surplus')
     return { kind: 'waits', because: 'the payment that it refunds is not on record yet' }
-  return { kind: 'unfit', because: `the provider returned ${amount} more than is on record` }
+  return {
+    kind: 'unfit',
+    because: `the provider returned ${formatMoney(money(amount, attempt.currency))} more than is on record`,
+  }
 }
 
 /** Which record counts the money of a lost dispute. */
@@ -179,7 +185,7 @@ export function matchLoss(onRecord: OnRecord, dispute: Dispute, listed: ListedRe
   const amount = Math.min(room, dispute.amount)
   const review =
     amount < dispute.amount
-      ? `dispute_lost: ${dispute.amount} ${dispute.currency} was lost, ${room} was left of what came in.`
+      ? `dispute_lost: ${formatMoney(money(dispute.amount, dispute.currency as Currency))} was lost, ${formatMoney(money(room, attempt.currency))} was left of what came in.`
       : null
   return { kind: 'chargeback', amount, review }
 }

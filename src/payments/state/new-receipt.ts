@@ -106,7 +106,7 @@ export function sharesOfOrder(receipts: Receipt[], money: RecordedMoney): Map<st
 
 /** Surplus that is not refunded automatically. */
 export const SURPLUS_WITHOUT_IDS =
-  'surplus: the provider has no ids for these transactions, so this may be money that is on record already. Return it if the provider’s dashboard has it twice.'
+  'surplus: the provider has no ids for all of these transactions, so this may be money that is on record already. Return it if the provider’s dashboard has it twice.'
 
 export const AFTER_LOSS =
   'money of this payment went back, and this came in later: it may make up for it. Keep it and close this case, or give it back.'

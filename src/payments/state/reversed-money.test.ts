@@ -72,7 +72,7 @@ test('when a part was given back and the rest is less than was due, the attempt 
   const card = waiting('card')
   const wrong = settleWith(card.state, card.attempt, paid(givenBack(PRICE, 400)))
   assert.deepEqual(types(wrong), ['attempt.failed', 'attempt.needs_review'])
-  assert.match(reviewOfFirst(wrong) ?? '', /400 was given back at the provider; 600 is left/)
+  assert.match(reviewOfFirst(wrong) ?? '', /₦4\.00 was given back at the provider; ₦6\.00 is left/)
   assert.deepEqual(sums(wrong.state), ['pending', PRICE, 400])
   assert.deepEqual(rowsOf(wrong), [[400, true]])
 

@@ -14,7 +14,8 @@ import {
   UNKNOWN,
   waiting,
 } from '../../../test/support/payment-state.ts'
-import type { Currency } from '../../kernel/money.ts'
+import { type Currency, money } from '../../kernel/money.ts'
+import type { Receipt } from '../../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
 import { restartSchedule } from './check-schedule.ts'
 import { cancel, endAttempt, type PaymentState } from './payment-state.ts'
@@ -210,4 +211,23 @@ test('a second transaction in another currency is told while the case of the fir
   const two = settleWith(one.state, attempt, dollars(100))
   assert.deepEqual(types(two), ['attempt.needs_review'])
   assert.match(reviewOfFirst(two) ?? '', /\(transaction tx\d+\)\. amount_mismatch: .*\(transaction tx\d+\)\.$/)
+})
+
+test('surplus goes back by itself only if the provider issued the ids of the money that paid, too', () => {
+  const made = ({ idIsProviders: _, ...rest }: Receipt): Receipt => rest
+  for (const [paying, surplus, isRefunded] of [
+    [receipt(PRICE), receipt(PRICE), true],
+    [made(receipt(PRICE)), receipt(PRICE), false],
+    [receipt(PRICE), made(receipt(PRICE)), false],
+  ] as const) {
+    const transfer = waiting('virtual-bank-account')
+    const { state, attempt } = waiting('card', transfer.state)
+    const done = settleWith(state, transfer.attempt, paid(paying)).state
+    const later = settleWith(done, attempt, paid(surplus))
+    assert.equal(later.surplus.length, isRefunded ? 1 : 0)
+    assert.equal(later.state.cases.length, isRefunded ? 0 : 1)
+    const part = settleWith(state, transfer.attempt, pending({ ...paying, amount: money(400, NGN) })).state
+    const byCard = settleWith(part, attempt, paid(surplus))
+    assert.equal(byCard.surplus.length, isRefunded ? 1 : 0)
+  }
 })

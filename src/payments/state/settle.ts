@@ -1,4 +1,5 @@
 import type { EventType } from '../../events/event.ts'
+import { formatMoney, money } from '../../kernel/money.ts'
 import { failureOf } from '../../providers/failure.ts'
 import type { Outcome, Receipt } from '../../providers/provider.ts'
 import { type Attempt, comesInParts, isOpen, payableAgain } from './attempt.ts'
@@ -153,10 +154,13 @@ function settleBeforeSuccess(
   if (report.newReceipts.some((each) => each.amount.currency !== attempt.currency))
     return failAsMismatch(state, before, attempt, now)
   if (returned > 0 && heldAmount(attempt) === 0) return failAsReversed(state, before, attempt, now)
+  const named = (amount: number) => formatMoney(money(amount, attempt.currency))
   const partlyReversed =
-    returned > 0 ? `reversed: ${returned} was given back at the provider; ${heldAmount(attempt)} is left.` : null
+    returned > 0
+      ? `reversed: ${named(returned)} was given back at the provider; ${named(heldAmount(attempt))} is left.`
+      : null
   if (!comesInParts(attempt) && received > 0 && !isDenied) {
-    const wrongAmount = `amount_mismatch: ${attempt.amountReceived} was charged in place of ${attempt.amountCharged}.`
+    const wrongAmount = `amount_mismatch: ${named(attempt.amountReceived)} was charged in place of ${named(attempt.amountCharged)}.`
     const raised = raise(state, attempt, partlyReversed ?? wrongAmount, { now, isNew: true })
     return failAsMismatch(raised, before, attempt, now)
   }
@@ -205,7 +209,7 @@ function succeed(state: PaymentState, before: Attempt, paid: Attempt, now: Date)
   // Partial payments through other attempts are surplus now and are refunded, unless a person must look at them first.
   const withPartialMoney = others.attempts.filter((other) => other.id !== attempt.id && other.amountReceived > 0)
   const surplus = withPartialMoney.filter((other) => heldAmount(other) > 0)
-  const kept = surplus.filter((other) => !other.idsAreProviders)
+  const kept = surplus.filter((other) => !(other.idsAreProviders && attempt.idsAreProviders))
   const excess = heldAmount(attempt) - attempt.amountCharged
   const changes: Change[] = [
     { type: 'attempt.successful', attemptId: attempt.id },
@@ -259,8 +263,10 @@ function recordSurplus(
   const isWhole = !comesInParts(attempt) || countableAmount(attempt) >= attempt.amountCharged
   const isSecondSuccess = before.status !== 'successful' && isWhole
   const status = isSecondSuccess ? 'surplus' : attempt.status
-  const hasLost = state.attempts.some((each) => each.status === 'successful' && hasLostMoney(each, refunds))
-  const isRefunded = attempt.idsAreProviders && !hasLost
+  const paying = state.attempts.filter((each) => each.status === 'successful')
+  const hasLost = paying.some((each) => hasLostMoney(each, refunds))
+  // Both the money that paid the payment and this one must have ids of the provider.
+  const isRefunded = [attempt, ...paying].every((each) => each.idsAreProviders) && !hasLost
   const after: Attempt = {
     ...attempt,
     status,

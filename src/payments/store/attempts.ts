@@ -160,21 +160,24 @@ export function updateAttempt(tx: Writes, attempt: Attempt): void {
  * same time of the database. `is true` uses no index: with few due at the last analyze, PostgreSQL would read every due
  * attempt to find those of this claim.
  */
-export async function claimDueChecks(db: Queries, limit: number): Promise<Attempt[]> {
+export async function claimDueChecks(db: Queries, limit: number): Promise<DueCheck[]> {
   const due = await db.rows<{ place: Place; id: string; now: string }>(sql`
     select place, id, now()::text as now from attempts
      where next_check_at <= now() and check_leased_until < now() and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
      order by next_check_at limit ${limit}`)
   const now = due[0]?.now
   const rows = await rowsOfEachPlace(due, (place, group) =>
-    db.rows<AttemptRow>(sql`
+    db.rows<AttemptRow & { resync_at: Date | null }>(sql`
       update attempts a set check_leased_until = ${now}::timestamptz + interval '1 minute'
        where a.place = ${place} and a.id = any(${group.map(({ id }) => id)}::uuid[])
          and (a.next_check_at <= ${now}::timestamptz) is true and a.check_leased_until < ${now}::timestamptz
-      returning ${ATTEMPT_COLUMNS}`),
+      returning ${ATTEMPT_COLUMNS}, a.resync_at`),
   )
-  return rows.map(attemptOf)
+  return rows.map((row) => ({ ...attemptOf(row), resyncAt: row.resync_at }))
 }
+
+/** `resyncAt`: when a person asked for it. */
+export type DueCheck = Attempt & { resyncAt: Date | null }
 
 /** SQL of `isUnasked`. */
 export const UNASKED = new Fixed(
@@ -191,6 +194,22 @@ export async function makeChecksDue(db: Queries, id: PaymentId): Promise<number>
     update attempts set next_check_at = ${now}::timestamptz, check_leased_until = '-infinity'
      where place = ${placeOf(id)} and payment_id = ${uuidOf(id)} and not ${UNASKED} returning id`)
   return rows.length
+}
+
+/** The same for a person, who wants to know of refunds and disputes, too. */
+export async function askForPerson(db: Queries, id: PaymentId): Promise<number> {
+  const now = await readTime(db)
+  await db.rows(sql`
+    update attempts set resync_at = ${now}::timestamptz
+     where place = ${placeOf(id)} and payment_id = ${uuidOf(id)} and not ${UNASKED}`)
+  return makeChecksDue(db, id)
+}
+
+/** What a person asked for was done. One who has asked again meanwhile still waits. */
+export async function endResync(db: Queries, { place, id }: Attempt, resyncAt: Date): Promise<void> {
+  await db.rows(sql`
+    update attempts set resync_at = null
+     where place = ${place} and id = ${uuidOf(id)} and date_trunc('milliseconds', resync_at) = ${resyncAt}`)
 }
 
 /**
@@ -227,12 +246,12 @@ export async function claimProviderCheck(db: Queries, { id, place, paymentId }: 
   return false
 }
 
-/** Whether a check of the payment is due and not made yet. */
-export async function hasChecksDue(db: Queries, id: PaymentId): Promise<boolean> {
-  const row = await db.row(
-    sql`select from attempts where place = ${placeOf(id)} and payment_id = ${uuidOf(id)} and next_check_at <= now() limit 1`,
-  )
-  return row !== undefined
+/** `isDue`: a check of the payment is due and not made yet. `isAsked`: a person asked, and not all was done. */
+export async function openChecks(db: Queries, id: PaymentId): Promise<{ isDue: boolean; isAsked: boolean }> {
+  const row = await db.row<{ isDue: boolean; isAsked: boolean }>(sql`
+    select coalesce(bool_or(next_check_at <= now()), false) as "isDue", coalesce(bool_or(resync_at is not null), false) as "isAsked"
+      from attempts where place = ${placeOf(id)} and payment_id = ${uuidOf(id)}`)
+  return row ?? { isDue: false, isAsked: false }
 }
 
 /** Shortens the lease after a failed check, so that it is retried in 5 seconds. */

@@ -233,6 +233,17 @@ export async function findOrders(
   return new Map(rows.map(({ reference, id }) => [reference, idOf('attempt', id, place)]))
 }
 
+/** The version of the keys that each was started with. */
+export async function keysOfAttempts(
+  db: Queries,
+  { place }: AuditScope,
+  ids: AttemptId[],
+): Promise<Map<AttemptId, number>> {
+  const rows = await db.rows<{ id: string; account: number }>(sql`
+    select id, account from attempts where place = ${place} and id = any(${ids.map(uuidOf)}::uuid[])`)
+  return new Map(rows.map(({ id, account }) => [idOf('attempt', id, place), account]))
+}
+
 /** The money of an attempt as a whole. `returned`: also what is on the way back. */
 export interface MoneyOfAttempt {
   received: number

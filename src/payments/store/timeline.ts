@@ -12,6 +12,22 @@ export interface TimelineEntry {
   detail: Record<string, unknown>
 }
 
+/** Calls to its providers since then whose last answer was none, for example because our circuit breaker refused them. */
+export async function unansweredCalls(
+  db: Queries,
+  id: PaymentId,
+  since: Date,
+): Promise<{ attempt: string; call: string; because: string | null }[]> {
+  const place = placeOf(id)
+  return db.rows(sql`
+    select reference as attempt, call, detail as because from (
+      select distinct on (a.id, c.call) a.reference, c.call, c.outcome, c.detail
+        from attempts a join provider_calls c on c.place = ${place} and c.attempt_id = a.id
+       where a.place = ${place} and a.payment_id = ${uuidOf(id)} and c.at >= ${since}
+       order by a.id, c.call, c.id desc) last
+     where outcome = 'unknown' order by attempt, call`)
+}
+
 /** All records of a payment in chronological order. */
 export async function timelineOf(db: Queries, id: PaymentId): Promise<TimelineEntry[]> {
   const [place, payment] = [placeOf(id), uuidOf(id)]

@@ -267,3 +267,30 @@ test('a transaction that is reversed as a whole is listed as reversed', async (t
     [[true, undefined]],
   )
 })
+
+test('a list in the order of time is read no further than its range', async (t) => {
+  const { connection, upstream } = await setUp(t)
+  const from = Date.now()
+  const listed = (minutesAfter: number[]) => {
+    const data = minutesAfter.map((minutes, index) => ({
+      ...{ id: 100 + index, tx_ref: R, flw_ref: `FLW-${index}`, amount: 5000, charged_amount: 5000, currency: 'NGN' },
+      ...{ status: 'successful', payment_type: 'card', created_at: new Date(from + minutes * 60_000).toISOString() },
+    }))
+    const meta = { page_info: { total_pages: 9 } }
+    upstream.garble = () => ({ status: 200, text: JSON.stringify({ status: 'success', message: '', data, meta }) })
+  }
+  const next = async (...minutesAfter: number[]) => {
+    listed(minutesAfter)
+    const answer = await connection.lists?.transactions?.(
+      { from: new Date(from), to: new Date(from + 3_600_000) },
+      null,
+    )
+    assert.ok(answer?.kind === 'page', answer?.kind)
+    return [answer.entries.length, answer.nextCursor]
+  }
+  assert.deepEqual(await next(30, 20, 10, 5, 0, -1), [5, null])
+  assert.deepEqual(await next(30, 20, 10, 5, 0), [5, '2'], 'all of it is in the range')
+  assert.deepEqual(await next(30, 20, 10, 0, 5, -1), [5, '2'], 'in another order, more may follow')
+  assert.deepEqual(await next(-5, -4, -3, -2, -1), [0, '2'], 'the newest may be last')
+  assert.deepEqual(await next(10, -1), [1, '2'], 'two may be in order by chance')
+})

@@ -179,7 +179,8 @@ const DAY_MS = 86_400_000
 
 /**
  * The lists of the account. Their filter takes days in a time zone that is not documented, so a day more on both sides
- * is asked for, and `created_at` decides. The cursor is the number of the page.
+ * is asked for, and `created_at` decides. The cursor is the number of the page. A page in the order of time that is
+ * older than the range is the last: the two hours of a busy account are at the beginning of three days.
  */
 export function listsOf(api: Api): AccountLists {
   async function list<T, Entry>(
@@ -197,7 +198,8 @@ export function listsOf(api: Api): AccountLists {
     if ('kind' in said) return said
     const shown = said.entries.map(show)
     const entries = shown.filter(({ at }) => at >= from && at < to).map(({ entry }) => entry)
-    const nextCursor = page < said.pages ? String(page + 1) : null
+    const isEnough = isNewestFirst(shown) && (shown.at(-1)?.at ?? to) < from
+    const nextCursor = page < said.pages && !isEnough ? String(page + 1) : null
     return { kind: 'page', entries, nextCursor, ...(others.length > 0 && { unreadable: others }) }
   }
   return {
@@ -230,6 +232,14 @@ export function listsOf(api: Api): AccountLists {
       return { kind: 'unsupported', because: 'Flutterwave does not let this key list chargebacks' }
     },
   }
+}
+
+/** Fewer entries could be in order by chance. */
+const LEAST_FOR_ORDER = 5
+
+function isNewestFirst(entries: { at: Date }[]): boolean {
+  const times = entries.map(({ at }) => at.getTime())
+  return times.length >= LEAST_FOR_ORDER && times.slice(1).every((time, index) => time < (times[index] ?? 0))
 }
 
 /** It is `successful` as long as a part of it is left. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../../../src/database/sql.ts'
+import { uuidOf } from '../../../src/kernel/ids.ts'
 import { CASE_REASONS } from '../../../src/payments/state/case.ts'
 import { openBrowser } from '../../support/browser.ts'
 import { openCases } from '../../support/cases.ts'
@@ -8,6 +9,8 @@ import { addMember, signedInBrowser } from '../../support/dashboard.ts'
 import { createDatabase } from '../../support/database.ts'
 import { eventually, startPaying } from '../../support/paying.ts'
 import { payElsewhere } from '../../support/payment-records.ts'
+import { listingProvider } from '../../support/returns.ts'
+import { paid } from '../../support/sandbox-payments.ts'
 import { assertAccessible, LOOKS, type Look, openScreen } from '../../support/screens.ts'
 
 const { url, database } = await createDatabase()
@@ -78,10 +81,37 @@ test('"Ask again" makes the provider be asked, and its clear answer closes the c
   assert.equal(answered.body.data[0].closedBy, 'books')
 })
 
+test('a refund that was asked for and lost fails with "It was not made", and a note', async () => {
+  await shop.call('PUT', '/sandbox/gateway/faults', { seed: 1, lost: 0 })
+  const payment = await paid(shop, { reference: 'ORDER-lost-refund' })
+  const refund = uuidOf(await listingProvider(service).pendingRefund(payment, 250_000))
+  const { reference } = payment
+  await database.rows(sql`update refunds set asked_at = now(), due_at = now() + interval '1 day' where id = ${refund}`)
+  await database.rows(sql`
+    insert into cases (place, id, merchant_id, mode, payment_id, provider, reason, subject_kind, subject, amount, currency, summary, opened_at)
+    select place, id, merchant_id, mode, payment_id, 'gateway', 'unanswered', 'refund', id::text, amount, currency,
+           'unanswered: the provider was asked for it, and does not list it for a day.', now()
+      from refunds where id = ${refund}`)
+  const page = await open('/attention?reason=unanswered')
+  await page.getByRole('button', { name: `It was not made: ${reference}` }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Note').fill('Their dashboard has no such refund.')
+  await assertAccessible(page, 'end-refund-dialog')
+  await dialog.getByRole('button', { name: 'It was not made' }).click()
+  await page.getByText('The refund has failed').waitFor()
+  const { body } = await shop.call('GET', `/payments/v1/payments/${reference}/refunds`)
+  assert.deepEqual([body.data.length, body.data[0].status], [1, 'failed'])
+})
+
 test('money is matched and returned where it is shown, and a failed refund is made again on its payment', async () => {
   const page = await open('/attention?reason=unmatched_money')
   await page.getByRole('link', { name: `Match or return: ${transactionId}` }).click()
   await page.getByRole('heading', { name: 'Transfers' }).waitFor()
+  for (const reason of ['surplus', 'underpaid']) {
+    await page.goto(`${baseUrl}/dashboard/${merchantId}/sandbox/attention?reason=${reason}`)
+    await page.getByRole('link', { name: `Match or return: ORDER-${reason}` }).click()
+    await page.getByRole('heading', { name: 'Transfers' }).waitFor()
+  }
   await page.goto(`${baseUrl}/dashboard/${merchantId}/sandbox/attention?reason=refund_failed`)
   await page.getByRole('link', { name: 'Refund: ORDER-refund_failed' }).click()
   await page.waitForURL(/\/payments\/ORDER-refund_failed$/)

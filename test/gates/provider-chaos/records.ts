@@ -1,7 +1,7 @@
 import type { Database } from '../../../src/database/database.ts'
 import { sql } from '../../../src/database/sql.ts'
 import { audit, type Records } from '../../../src/payments/state/audit.ts'
-import { needsReviewOf } from '../../../src/payments/state/case.ts'
+import { isOpenCase } from '../../../src/payments/state/case.ts'
 import type { Payment } from '../../../src/payments/state/payment.ts'
 import { recordsAfter } from '../../../src/payments/store/audit-records.ts'
 
@@ -30,7 +30,9 @@ export function comparePayment(records: Records, ledger: Map<string, Ordered>): 
   const beyond = sumOf(records.receipts.filter(({ counted }) => !counted))
   const back = sumOf(records.refunds.filter(({ counted }) => !counted))
   const held = attempts
-    .filter(({ id }) => needsReviewOf(records.state.cases, id)?.startsWith('surplus: '))
+    .filter(({ id }) =>
+      records.state.cases.some((each) => isOpenCase(each) && each.reason === 'surplus' && each.subject.id === id),
+    )
     .reduce((total, each) => {
       const received = records.receipts.filter(({ attemptId, counted }) => attemptId === each.id && !counted)
       return (

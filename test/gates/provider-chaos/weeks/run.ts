@@ -99,7 +99,7 @@ async function stageOf(
   const now = () => clock.elapsedMs
   const url = service.parts.links.notices({ ...merchant, mode: 'sandbox' }, provider)
   const stage: Stage = {
-    ...{ shop, fake, now, agenda: new Agenda(), deeds: new Map() },
+    ...{ shop, fake, now, agenda: new Agenda(), deeds: new Map(), channels: played.features.channels ?? [] },
     weather: new Weather(seed, fake, now),
     post: new Post(randomOf(seed, 2), fake, url, now),
   }

@@ -1,3 +1,5 @@
+import { providerName } from '../../../../src/kernel/channel.ts'
+import type { ChannelSample } from '../../../fakes/conformance-rig.ts'
 import type { FakeProvider } from '../../../fakes/fake-provider.ts'
 import type { Random } from '../../random.ts'
 import { orderOf } from '../customers.ts'
@@ -46,6 +48,8 @@ export interface WeeksProvider
 
 export interface Stage {
   shop: Shop
+  /** Beside cards and account numbers. */
+  channels: readonly ChannelSample[]
   fake: WeeksProvider
   weather: Weather
   post: Post
@@ -71,7 +75,7 @@ export class Sale {
   readonly random: Random
   readonly stage: Stage
   readonly deeds: Deeds
-  readonly #body: Record<string, unknown>
+  #body: Record<string, unknown>
 
   constructor(stage: Stage, random: Random, { number, fault }: { number: number; fault: string }) {
     const { price } = stage.fake
@@ -101,6 +105,24 @@ export class Sale {
     if (answer.status !== 200) return undefined
     const payment = await shop.payment(this.reference)
     return payment?.attempts.find(({ reference }) => reference === answer.body.data.reference)
+  }
+
+  /** By phone, bank or QR code. The code that a network asks for is given, unless it never comes. */
+  async startBy(sample: ChannelSample, { givesCode = true } = {}): Promise<AttemptSeen | undefined> {
+    const { shop, fake } = this.stage
+    const { channel, price, input, code } = sample
+    const provider = providerName(fake.provider.capabilities.name, channel)
+    this.#body = { ...this.#body, ...price }
+    const body = { ...this.#body, ...input, provider }
+    const answer = await shop.ask('initialize', 'POST', '/payments/v1/payments/initialize', body)
+    if (answer.status !== 200) return undefined
+    const { reference, data } = answer.body.data
+    if (code && givesCode) {
+      const path = `/payments/v1/payments/${this.reference}/input`
+      await shop.ask('input', 'POST', path, { [data.input.kind]: code.right })
+    }
+    const payment = await shop.payment(this.reference)
+    return payment?.attempts.find((attempt) => attempt.reference === reference)
   }
 
   async pay(attempt: AttemptSeen | undefined): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Features } from '../../../fakes/conformance-rig.ts'
+import type { ChannelSample, Features } from '../../../fakes/conformance-rig.ts'
 import type { Random } from '../../random.ts'
 import { orderOf } from '../customers.ts'
 import type { AttemptSeen } from '../shop.ts'
@@ -6,7 +6,7 @@ import { DAY, HOUR, MINUTE } from './clock.ts'
 import { BANK, Sale, type Stage } from './sale.ts'
 import { ANSWERED, AWAY, REFUSED, type Window } from './weather.ts'
 
-type Kept = Pick<Features, 'wrongTransferAmounts'>
+type Kept = Pick<Features, 'wrongTransferAmounts' | 'channels'>
 
 interface Story {
   weight: number
@@ -21,6 +21,10 @@ const MADE: Window[] = [...ANSWERED, [REFUSED[1], REFUSED[1] + DAY]]
 
 const hasDisputes = ({ fake }: Stage) => fake.disputeAtProvider !== undefined
 const keepsTransfers = (_: Stage, { wrongTransferAmounts }: Kept) => wrongTransferAmounts === 'kept'
+const hasChannels = ({ channels }: Stage) => channels.length > 0
+/** The customer can pay the same payment by card, too. */
+const inSameCurrency = ({ channels, fake }: Stage) =>
+  channels.filter(({ price, starts }) => price.currency === fake.price.currency && starts !== 'pay to')
 /** A card that is charged twice by one link. */
 const takesTwice = ({ fake }: Stage) => fake.takesTwice === true
 
@@ -162,6 +166,35 @@ export const STORIES: Record<string, Story> = {
       sale.after(sale.random.pick([4, 9, 16]) * DAY, () => sale.transfer(attempt, 1))
     },
   },
+  'approved on the phone': {
+    weight: 4,
+    isPossible: hasChannels,
+    play: (sale) => approved(sale, sale.random.pick([...sale.stage.channels]), 5 * MINUTE),
+  },
+  'approved on the phone when its time was over': {
+    weight: 6,
+    isPossible: hasChannels,
+    async play(sale) {
+      const sample = sale.random.pick([...sale.stage.channels])
+      await approved(sale, sample, sale.random.pick([3 * HOUR, 2 * DAY, 6 * DAY]))
+    },
+  },
+  'a code that never comes': {
+    weight: 2,
+    isPossible: hasChannels,
+    play: (sale) => sale.startBy(sale.random.pick([...sale.stage.channels]), { givesCode: false }),
+  },
+  'asked on the phone, and paid by card meanwhile': {
+    weight: 6,
+    isPossible: (stage) => inSameCurrency(stage).length > 0,
+    async play(sale) {
+      const { customer } = sale.stage.fake
+      const attempt = await sale.startBy(sale.random.pick(inSameCurrency(sale.stage)))
+      const byCard = await sale.start()
+      sale.after(HOUR, () => sale.pay(byCard))
+      if (attempt) sale.after(sale.random.pick([2 * HOUR, 2 * DAY]), async () => customer.approve?.(orderOf(attempt)))
+    },
+  },
   'paid while the provider was away': {
     weight: 6,
     at: () => AWAY[0] - 2 * HOUR,
@@ -204,6 +237,15 @@ async function paid(sale: Sale, then: Then, afterMs = HOUR): Promise<void> {
     await sale.pay(attempt)
     await then(orderOf(attempt), attempt)
   })
+}
+
+/** Asked for so long; after the first hour its time is over. */
+async function approved(sale: Sale, sample: ChannelSample, afterMs: number): Promise<void> {
+  const { approve, expire } = sale.stage.fake.customer
+  const attempt = await sale.startBy(sample)
+  if (!attempt) return
+  if (afterMs > HOUR && sample.starts !== 'pay to') sale.after(HOUR, async () => expire?.(orderOf(attempt)))
+  sale.after(afterMs, async () => approve?.(orderOf(attempt)))
 }
 
 async function transferredInParts(sale: Sale, then: Then, apartMs = HOUR): Promise<void> {
