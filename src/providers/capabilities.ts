@@ -32,6 +32,8 @@ export interface Capabilities {
   refundNeedsAccount?: Channel[]
   /** How many days a refund takes at most, until a person should look at it. Default: 3. */
   refundTakesDays?: number
+  /** Some of what it says of an order comes in notices alone: `OrderHandle.notices` has it. */
+  noticesHaveFacts?: true
   /** How long to wait for an answer of one that is known to be quick; absent: as long as for any. */
   answersWithinMs?: number
 }

@@ -48,7 +48,7 @@ export async function receiveNotice(
   deps: PaymentDeps,
   owner: Owner,
   provider: string,
-  raw: { body: Buffer; headers: Record<string, string> },
+  { token, ...raw }: { body: Buffer; headers: Record<string, string>; token?: string | undefined },
   guards: NoticeGuards = unguarded(deps),
 ): Promise<Received> {
   const known = deps.providers.find(provider)
@@ -58,7 +58,8 @@ export async function receiveNotice(
   const { keys } = guards
   const cached = keys.cached(owner, provider)
   if (!cached) guards.beforeLookUp()
-  const notice = { ...raw, receivedAt: deps.clock.now() }
+  const url = deps.links.notices(owner, provider) + (token ? `/${token}` : '')
+  const notice = { ...raw, receivedAt: deps.clock.now(), url }
   const current = cached ?? (await keys.read(owner, provider))
   if (!cached) guards.afterLookUp(current.list.length > 0)
   let signed = readWith(current, notice)
