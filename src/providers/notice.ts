@@ -36,4 +36,4 @@ export type NoticeReading =
     }
 
 /** By the adapter's own names. */
-export type Facts = Record<string, string>
+export type Facts = Record<string, string | undefined>
