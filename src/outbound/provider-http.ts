@@ -30,6 +30,8 @@ export interface Unknown {
   neverSent?: boolean
   /** Set when the provider answered with 5xx or 429. */
   errorStatus?: number
+  /** Set when this order cannot be asked for: its name at the provider was in an answer that was lost. */
+  unaskable?: true
 }
 
 export interface ProviderHttpOptions {
