@@ -9,8 +9,8 @@ export interface Sandbox {
   country: string
   /** The setting that is wrong in the question about wrong keys. */
   keyToBreak: string
-  /** An unknown saved card, in the provider's format. */
-  wrongToken: string
+  /** An unknown saved card, in the provider's format. Absent: it has no cards, and no question about them is asked. */
+  wrongToken?: string
   /** An unknown transaction, in the provider's format. */
   wrongTransaction: string
   /**

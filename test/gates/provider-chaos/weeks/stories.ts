@@ -6,7 +6,7 @@ import { DAY, HOUR, MINUTE } from './clock.ts'
 import { BANK, Sale, type Stage } from './sale.ts'
 import { ANSWERED, AWAY, REFUSED, type Window } from './weather.ts'
 
-type Kept = Pick<Features, 'wrongTransferAmounts'>
+type Kept = Pick<Features, 'wrongTransferAmounts' | 'refundsWholeOnly'>
 
 interface Story {
   weight: number
@@ -74,6 +74,7 @@ export const STORIES: Record<string, Story> = {
   },
   'refund fails after 20 days': {
     weight: 5,
+    isPossible: ({ weather }) => weather.canChangeRefunds,
     play: (sale) => paid(sale, async (order) => sale.after(DAY, () => refundThatFails(sale, order))),
   },
   'answer to a refund lost, and the list late': {
@@ -88,6 +89,7 @@ export const STORIES: Record<string, Story> = {
   },
   'refund of more than was asked for': {
     weight: 3,
+    isPossible: ({ weather }) => weather.canChangeRefunds,
     play: (sale) => paid(sale, async (order, attempt) => sale.after(DAY, () => refundThatGrows(sale, order, attempt))),
   },
   'dashboard refund after 25 days': {

@@ -15,9 +15,10 @@ export interface Wire {
   reverse?(transaction: Json): void
   /** Without the list of transfers that an answer has otherwise. */
   omitList?(transaction: Json): void
-  failRefund(refund: Json): void
+  /** These two: absent where no answer has refunds. */
+  failRefund?(refund: Json): void
   /** By half of it. */
-  growRefund(refund: Json): void
+  growRefund?(refund: Json): void
   /** What the transaction says is refunded, less that, which may be negative. */
   lessRefunded?(transaction: Json, amount: number): void
 }
