@@ -1,6 +1,7 @@
 import type { Channel } from '../kernel/channel.ts'
 import type { Country } from '../kernel/country.ts'
 import type { Currency } from '../kernel/money.ts'
+import type { AccountOffers, Capabilities } from '../providers/capabilities.ts'
 
 /** A provider that a merchant has set up in one mode, and what it may be used for. */
 export interface Integration {
@@ -8,6 +9,8 @@ export interface Integration {
   channels: Channel[]
   countries: Country[]
   currencies: Currency[]
+  /** What the account can do, as last read, for a provider with `offersOfAccount`. Null: not yet read. */
+  offers?: AccountOffers | null
 }
 
 /** Lower priorities are used first. */
@@ -36,6 +39,29 @@ export const MAX_PRIORITY = 1_000
 
 export function canTake(integration: Integration, country: Country, currency: Currency): boolean {
   return integration.countries.includes(country) && integration.currencies.includes(currency)
+}
+
+/** With the capabilities of the account. */
+export function capabilitiesWith(capabilities: Capabilities, { offers }: Pick<Integration, 'offers'>): Capabilities {
+  return capabilities.offersOfAccount && offers ? { ...capabilities, ...offers } : capabilities
+}
+
+/**
+ * With the countries and currencies in which the account can take payments now. For a provider with `offersOfAccount`
+ * the integration keeps only those to which the merchant has restricted it; an empty list means all.
+ */
+export function withinOffers<I extends Integration>(integration: I): I {
+  const { offers, countries, currencies } = integration
+  if (!offers) return integration
+  return {
+    ...integration,
+    countries: chosenOf(countries, offers.countries as Country[]),
+    currencies: chosenOf(currencies, offers.currencies as Currency[]),
+  }
+}
+
+function chosenOf<T>(chosen: T[], all: T[]): T[] {
+  return chosen.length === 0 ? all : all.filter((each) => chosen.includes(each))
 }
 
 /** A sentence for error messages: the currencies and countries that each integration accepts. */

@@ -13,6 +13,11 @@ export interface Capabilities {
   sandboxOnly: boolean
   /** What customers can pay with, by channel and currency. */
   offers: Offers
+  /**
+   * Currencies, countries and networks differ from account to account: `ProviderClient.readOffers` reads them, and they
+   * are stored with the integration. The lists here are empty, and `offers` names the channels alone.
+   */
+  offersOfAccount?: true
   /** Its card page may stand in a frame of ours; else the customer is sent there and comes back. */
   framed: boolean
   /** Its card page can be opened with a saved card; else the customer confirms on a page of ours. */
@@ -43,6 +48,9 @@ export interface Limits {
   max: number
 }
 
+/** What one account can do, for a provider with `offersOfAccount`. */
+export type AccountOffers = Pick<Capabilities, 'offers' | 'countries' | 'currencies'>
+
 export type Offers = Partial<Record<Channel, Record<string, Offer>>>
 
 /** One channel in one currency. */
@@ -55,8 +63,10 @@ export interface Offer {
    * are not served.
    */
   networks?: Record<string, readonly MobileNetwork[]>
-  /** Of them: those that want a code which the customer has made beforehand, by dialling. */
-  codeBeforehand?: readonly MobileNetwork[]
+  /** Of them, by country: those that want a code which the customer has made beforehand, by dialling. */
+  codeBeforehand?: Record<string, readonly MobileNetwork[]>
+  /** Of them, by country: those that take no payments at the moment. */
+  closed?: Record<string, readonly MobileNetwork[]>
   /** The banks that the customer chooses from. */
   banks?: readonly { code: string; name: string }[]
   /** How long the customer has. Absent: until the payment ends. */

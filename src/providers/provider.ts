@@ -5,7 +5,7 @@ import type { Currency, Money } from '../kernel/money.ts'
 import type { Owner } from '../kernel/scope.ts'
 import type { ProviderHttp, Unknown } from '../outbound/provider-http.ts'
 import type { AccountLists } from './account-lists.ts'
-import type { Capabilities, Setting } from './capabilities.ts'
+import type { AccountOffers, Capabilities, Setting } from './capabilities.ts'
 import { failureOf } from './failure.ts'
 import type { Facts, NoticeReading, RawNotice } from './notice.ts'
 import type { Start, Submitted } from './start.ts'
@@ -72,6 +72,8 @@ export interface ProviderClient {
   readonly publicKey: string
   /** Whether the keys work, by a call that changes nothing. */
   verifyKeys(): Promise<KeysVerdict>
+  /** For `Capabilities.offersOfAccount`: what this account can do now. It is asked for every five minutes. */
+  readOffers?(): Promise<{ kind: 'offers'; offers: AccountOffers } | Unknown>
   /**
    * What the customer pays with, by `order.channel`. With `order.savedCard`, the provider's page asks the customer to
    * confirm that card, or for a PIN or code, and charges it.
@@ -82,6 +84,11 @@ export interface ProviderClient {
   /** Charges a saved card right away, after the customer has confirmed on a page of ours. */
   chargeSavedCard(order: Order, savedCard: SavedCardToken): Promise<SavedCardCharge>
   check(order: OrderHandle): Promise<Outcome>
+  /**
+   * Fetches what `readNotice` needs to judge this notice and does not have yet, as a public key of the provider. It is
+   * awaited before each notice, genuine or not, so it asks the provider rarely.
+   */
+  prepareNotice?(notice: RawNotice): Promise<void>
   /** Pure: verifies the signature over the raw body, and says what the notice says. */
   readNotice(notice: RawNotice): NoticeReading
   /**

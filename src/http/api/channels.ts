@@ -1,5 +1,5 @@
 import type { Database } from '../../database/database.ts'
-import type { Integration } from '../../integrations/integration.ts'
+import { capabilitiesWith, type Integration } from '../../integrations/integration.ts'
 import { listEnabledIntegrations } from '../../integrations/integration-store.ts'
 import { CHANNEL_FACTS, providerName } from '../../kernel/channel.ts'
 import { type Country, parseCountry } from '../../kernel/country.ts'
@@ -33,9 +33,11 @@ export function channelRoutes(app: App, { database, providers }: { database: Dat
       const integrations = await listEnabledIntegrations(database, caller)
       const here = integrations.filter(({ countries }) => countries.includes(country))
       const data = here.flatMap((integration) => {
-        const capabilities = providers.find(integration.provider)?.capabilities
+        const found = providers.find(integration.provider)
         const currencies = integration.currencies.filter((each) => !wanted || each === wanted)
-        return capabilities ? currencies.flatMap((each) => rowsOf(integration, capabilities, country, each)) : []
+        if (!found) return []
+        const capabilities = capabilitiesWith(found.capabilities, integration)
+        return currencies.flatMap((each) => rowsOf(integration, capabilities, country, each))
       })
       return { data, nextCursor: null }
     },

@@ -1,5 +1,5 @@
 import type { Database } from '../../database/database.ts'
-import { canTake, type Integration } from '../../integrations/integration.ts'
+import { canTake, capabilitiesWith, type Integration } from '../../integrations/integration.ts'
 import { listEnabledIntegrations } from '../../integrations/integration-store.ts'
 import { type Country, parseCountry } from '../../kernel/country.ts'
 import { DEFAULT_CURRENCY, parseCurrency } from '../../kernel/money.ts'
@@ -47,9 +47,11 @@ export function feeRoutes(app: App, { database, providers }: { database: Databas
 
 type Wanted = Parameters<typeof priceOf>[0] & { country: Country }
 
-function quote(providers: Providers, { provider, channels }: Integration, price: Wanted) {
-  const capabilities = providers.find(provider)?.capabilities
-  if (!capabilities) return []
+function quote(providers: Providers, integration: Integration, price: Wanted) {
+  const { provider, channels } = integration
+  const found = providers.find(provider)
+  if (!found) return []
+  const capabilities = capabilitiesWith(found.capabilities, integration)
   return channels.flatMap((channel) => {
     if (!serves(capabilities, channel, price)) return []
     try {

@@ -62,12 +62,13 @@ function readBank({ banks = [] }: Method, { bank }: MethodValues): { input: Chan
 }
 
 function readMobileMoney(
-  { networks = [], codeBeforehand = [] }: Method,
+  { networks: all = [], codeBeforehand = [], closed = [] }: Method,
   values: MethodValues,
   country: string,
   guess: string,
 ): { input: ChannelInput; mistakes: MethodMistake[] } {
   const mistakes: MethodMistake[] = []
+  const networks = all.filter((each) => !closed.includes(each))
   const number = parsePhoneNumber(values.phoneNumber, country)
   const guessed = number && guessNetwork(country, number.national)
   const chosen = networks.find((each) => each === values.network)

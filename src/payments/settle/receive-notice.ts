@@ -62,9 +62,9 @@ export async function receiveNotice(
   const notice = { ...raw, receivedAt: deps.clock.now(), url }
   const current = cached ?? (await keys.read(owner, provider))
   if (!cached) guards.afterLookUp(current.list.length > 0)
-  let signed = readWith(current, notice)
+  let signed = await readWith(current, notice)
   if (signed.reading.kind === 'forged' && cached && guards.mayReadAgain())
-    signed = readWith(await keys.read(owner, provider), notice)
+    signed = await readWith(await keys.read(owner, provider), notice)
   const { keysVersion, reading } = signed
   if (reading.kind === 'forged') return reading
   const scope = { ...owner, place: current.place }
@@ -94,9 +94,10 @@ interface Signed {
  * Verifies with the current keys, then with retired ones, whose orders are still paid, refunded and disputed. An
  * unknown merchant answers like a bad signature, so that strangers cannot find out which merchant uses which provider.
  */
-function readWith({ list }: NoticeKeys, notice: RawNotice): Signed {
+async function readWith({ list }: NoticeKeys, notice: RawNotice): Promise<Signed> {
   let best: Signed = { keysVersion: NO_KEYS, reading: { kind: 'forged', because: 'no such keys' } }
   for (const { keysVersion, client } of list) {
+    await client.prepareNotice?.(notice)
     const reading = read(() => client.readNotice(notice))
     if (reading.kind !== 'forged' && reading.kind !== 'hint') return { keysVersion, reading }
     if (best.reading.kind === 'forged') best = { keysVersion, reading }

@@ -1,5 +1,5 @@
 import { isUniqueViolation } from '../../database/failure.ts'
-import type { Integration } from '../../integrations/integration.ts'
+import { capabilitiesWith, type Integration } from '../../integrations/integration.ts'
 import { type EnabledIntegration, listEnabledIntegrations } from '../../integrations/integration-store.ts'
 import { type Channel, providerName, splitProvider } from '../../kernel/channel.ts'
 import type { Country } from '../../kernel/country.ts'
@@ -131,8 +131,9 @@ function findIntegration(
   { provider, currency, country }: InitializeRequest,
 ): Target {
   const { name, channel } = splitProvider(provider)
-  const capabilities = providers.find(name)?.capabilities
+  const found = providers.find(name)
   const integration = integrations.find((each) => each.provider === name)
+  const capabilities = found && capabilitiesWith(found.capabilities, integration ?? {})
   const yours = `Yours in ${mode} mode: ${integrations.flatMap(namesOf).join(', ') || 'none'}.`
   if (!capabilities?.offers[channel]) {
     throw new Problem('unknown_provider', `There is no provider "${provider}". ${yours}`)

@@ -1,4 +1,4 @@
-import { canTake, type Integration } from '../../integrations/integration.ts'
+import { canTake, capabilitiesWith, type Integration } from '../../integrations/integration.ts'
 import type { Channel } from '../../kernel/channel.ts'
 import { chargeFor, feeOf } from '../../kernel/fee.ts'
 import { nameBothWays } from '../../kernel/money.ts'
@@ -48,10 +48,11 @@ export function optionsForChannel(
  */
 function allOptions(payment: Payable, integrations: Integration[], providers: ProviderInfo): PaymentOption[] {
   const options: PaymentOption[] = []
-  for (const { provider, channels } of integrationsFor(payment, integrations)) {
-    const capabilities = providers.find(provider)?.capabilities
-    if (!capabilities) continue
-    for (const channel of channels) {
+  for (const integration of integrationsFor(payment, integrations)) {
+    const found = providers.find(integration.provider)
+    if (!found) continue
+    const capabilities = capabilitiesWith(found.capabilities, integration)
+    for (const channel of integration.channels) {
       if (!serves(capabilities, channel, payment)) continue
       const price = computePrice(payment, capabilities, channel)
       if (isWithin(price.amountCharged, limitsOf(payment, capabilities, channel)))
