@@ -19,7 +19,7 @@ export function offlineConformance(
   settingsFor: (t: TestContext) => Promise<Settings>,
   sample: Pays = BY_CARD,
 ): void {
-  const { name, currencies, limits, offers } = provider.capabilities
+  const { name, countries, currencies, limits, offers, offersOfAccount } = provider.capabilities
   const pays = offers.card ? BY_CARD : sample
   const test = (what: string, run: (t: TestContext, settings: Settings) => Promise<void>) =>
     nodeTest(`${name}: ${what}`, async (t) => run(t, await settingsFor(t)))
@@ -56,6 +56,7 @@ export function offlineConformance(
   })
 
   test('every currency has limits and a fee, and every channel has a fee', async () => {
+    if (offersOfAccount) return assert.deepEqual([currencies, countries, limits], [[], [], {}])
     for (const currency of currencies) {
       const limit = limits[currency]
       assert.ok(limit && limit.min >= 1 && limit.min <= limit.max, `limits of ${currency}`)
@@ -99,7 +100,7 @@ async function callsOf(
   connection: ProviderClient,
   { channel, input }: Pays,
 ): Promise<[string, { kind: string }][]> {
-  const currency = capabilities.currencies[0] as Currency
+  const currency = (capabilities.currencies[0] ?? 'NGN') as Currency
   const amount = money(capabilities.limits[currency]?.min ?? 1, currency)
   const startedAt = new Date()
   const order: Order = {
