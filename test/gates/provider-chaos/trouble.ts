@@ -178,15 +178,16 @@ export class Courier {
   }
 
   /** 599: no copy is up, or it was killed meanwhile. */
-  async #post({ headers, body, url }: Notice): Promise<number> {
+  async #post({ headers, body, url, headersTo }: Notice): Promise<number> {
     const baseUrl = this.#copies.pick(this.#random)
     if (!baseUrl) return 599
+    const address = baseUrl + (url ? new URL(url).pathname : this.#path)
     const request = {
       method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
+      headers: { 'content-type': 'application/json', ...(headersTo?.(address) ?? headers) },
       body: new Uint8Array(body),
     }
-    return fetch(baseUrl + (url ? new URL(url).pathname : this.#path), request).then(
+    return fetch(address, request).then(
       ({ status }) => status,
       () => 599,
     )

@@ -55,15 +55,17 @@ export class Post {
     await this.collect()
     const due = this.#waiting.filter(({ at }) => at <= this.#now())
     this.#waiting = this.#waiting.filter(({ at }) => at > this.#now())
-    for (const { body, url } of due) {
-      const { status } = await fetch(url ?? this.#url, {
+    for (const { body, url, headersTo } of due) {
+      const address = url ?? this.#url
+      const signed = headersTo?.(address) ?? (this.#fake.sign(body) as Record<string, string>)
+      const { status } = await fetch(address, {
         method: 'POST',
-        headers: { 'content-type': 'application/json', ...(this.#fake.sign(body) as Record<string, string>) },
+        headers: { 'content-type': 'application/json', ...signed },
         body: new Uint8Array(body),
       })
       if (status < 400) this.counts.delivered++
       else this.counts.refused++
-      if (status >= 500) this.#waiting.push({ body, url, at: this.#now() + RETRY_MS })
+      if (status >= 500) this.#waiting.push({ body, url, headersTo, at: this.#now() + RETRY_MS })
     }
   }
 

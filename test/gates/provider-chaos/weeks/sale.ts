@@ -54,9 +54,8 @@ export interface WeeksProvider
 }
 
 /** `url`: where to, if not to the address of the merchant. */
-export interface Posted {
+export interface Posted extends Pick<ReturnType<FakeProvider['takeNotices']>[number], 'url' | 'headersTo'> {
   body: Buffer
-  url?: string | undefined
 }
 
 /** A provider whose price is whole takes no cents. */
