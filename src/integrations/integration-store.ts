@@ -144,9 +144,7 @@ export async function saveIntegration(
     on conflict (merchant_id, mode, provider) do update
        set channels = excluded.channels, countries = excluded.countries, currencies = excluded.currencies,
            priority = excluded.priority, account = excluded.account, enabled = excluded.enabled,
-           version = i.version + 1, updated_at = now(),
-           -- Other keys may belong to an account that can do other things.
-           offers = case when i.account = excluded.account then i.offers end
+           version = i.version + 1, updated_at = now()
     returning version, offers, created_at, updated_at`)
   tx.notify(INTEGRATIONS_CHANNEL, uuidOf(owner.merchantId))
   if (!row) throw new Error('the upsert of an integration returned no row')
