@@ -70,6 +70,17 @@ const ROWS: Record<string, Omit<Sandbox, 'provider'>> = {
       contractCode: '5867418298',
     },
   },
+  pawapay: {
+    ...{ price: money(1_500, 'ZMW' as Currency), country: 'ZM', keyToBreak: 'apiToken', repeated: 'one order' },
+    ...{ wrongTransaction: '1', refundOfNothing: ['refused'] },
+    // Their sandbox asks on no phone: this number pays by itself.
+    channels: [
+      {
+        ...{ channel: 'mobile-money', price: money(1_500, 'ZMW' as Currency), country: 'ZM', starts: 'prompt' },
+        input: { phoneNumber: '+260763456789', network: 'mtn' },
+      },
+    ],
+  },
   stripe: {
     ...{ price: money(1_099, 'USD' as Currency), country: 'US', keyToBreak: 'secretKey', repeated: 'one order' },
     ...{ wrongToken: 'cus_nobody0000:pm_nobody0000', wrongTransaction: 'pi_nobody0000' },

@@ -63,6 +63,7 @@ const PROVIDERS: Record<string, string> = {
   paystack: 'Paystack',
   flutterwave: 'Flutterwave',
   monnify: 'Monnify',
+  pawapay: 'pawaPay',
   stripe: 'Stripe',
 }
 export const PROVIDER_OPTIONS = Object.entries(PROVIDERS)

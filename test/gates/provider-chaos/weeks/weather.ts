@@ -235,7 +235,8 @@ export class Weather {
 }
 
 /** The secret key, and the name of the setting that has it. */
-function keysOf({ secretKey, apiKey, consumerKey, consumerSecret }: Record<string, string>) {
+function keysOf({ secretKey, apiKey, apiToken, consumerKey, consumerSecret }: Record<string, string>) {
+  if (apiToken) return { secretName: 'apiToken', secretKey: apiToken, apiKey: '' }
   if (consumerSecret) return { secretName: 'consumerSecret', secretKey: consumerSecret, apiKey: consumerKey ?? '' }
   return { secretName: 'secretKey', secretKey: secretKey ?? '', apiKey: apiKey ?? '' }
 }

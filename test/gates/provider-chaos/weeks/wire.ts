@@ -59,6 +59,13 @@ const WIRES: Record<string, Wire> = {
     growRefund: (it) => grow(it, 'refundAmount'),
     failRefund: (it) => Object.assign(it, { refundStatus: 'FAILED' }),
   },
+  pawapay: {
+    orderIn: (it) => ('depositId' in it && 'payer' in it ? it.clientReferenceId : undefined),
+    refundIn: (it) => ('refundId' in it && 'recipient' in it ? it.refundId : undefined),
+    disputeIn: () => undefined,
+    unpay: (it) => Object.assign(it, { status: 'PROCESSING' }),
+    // No list has refunds, and what is final stays final: it is not asked about again.
+  },
   gateway: {
     orderIn: (it) => ('requested' in it || ('refunded' in it && 'at' in it) ? it.reference : undefined),
     refundIn: (it) => (/^grf_/.test(it.id) ? it.id : undefined),
