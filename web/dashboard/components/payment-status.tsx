@@ -65,6 +65,7 @@ const PROVIDERS: Record<string, string> = {
   monnify: 'Monnify',
   pawapay: 'pawaPay',
   stripe: 'Stripe',
+  mpesa: 'M-PESA Daraja',
 }
 export const PROVIDER_OPTIONS = Object.entries(PROVIDERS)
 
