@@ -183,3 +183,20 @@ test('a deposit in reconciliation blocks other attempts for as long as it lasts,
   await makeChecksDue(world.database, id)
   await place.hears(reference, ['payment.successful'])
 })
+
+test('a refund that waits is asked about when its callback comes, and ends then', async () => {
+  const { reference, order } = await start()
+  await fake.customer.approve?.(order)
+  await place.pump()
+  await place.hears(reference, ['payment.successful'])
+  fake.refundsAre('ENQUEUED')
+  const { status, body } = await shop.call('POST', `/payments/v1/payments/${reference}/refunds`, {})
+  assert.equal(status, 201, JSON.stringify(body))
+  const [made] = fake.refundsOf(order)
+  const put = await world.database.rows(sql`
+    update refunds set due_at = now() + interval '1 day' where merchant_id = ${shop.merchantUuid} returning id`)
+  assert.equal(put.length, 1, 'it is asked about tomorrow')
+  fake.finishRefund(made ?? assert.fail())
+  await place.pump()
+  await place.hears(reference, ['payment.successful', 'refund.successful'])
+})

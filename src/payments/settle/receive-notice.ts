@@ -19,6 +19,7 @@ import { claimWaitingNotices, endNotice, insertNotice, postponeNotices, referenc
 import { findStateByOrder } from '../store/payment-states.ts'
 import { isOrderOfAnother } from '../store/provider-audit.ts'
 import { insertUnmatched, readRecordedMoney } from '../store/receipts.ts'
+import { refundsDueNow } from '../store/refunds.ts'
 import { type NoticeKeys, type NoticeKeysCache, noticeKeysCache } from './read-notice-keys.ts'
 import { askOrder, checkAttempt, noticeResult, settleAttempt, statusOf } from './settle-attempt.ts'
 
@@ -161,6 +162,7 @@ export async function processNotice(unreserved: PaymentDeps, notice: Notice): Pr
   const { attempt } = found
   if (REVERSAL_NOTICES.has(says)) {
     const reconciled = await reconcileForNotice(deps, attempt)
+    if (reconciled.kind === 'unsupported') await refundsDueNow(database, attempt, deps.clock.now())
     await endNotice(database, notice, { ...noticeResultOf(reconciled), attemptId: attempt.id })
     return
   }
