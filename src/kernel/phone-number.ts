@@ -1,6 +1,6 @@
 /** The prefixes of the countries in which customers pay by phone, and how many digits follow. */
 const COUNTRIES: Record<string, { prefix: string; digits: number; keepsZero?: true }> = {
-  BF: { prefix: '226', digits: 8 },
+  BF: { prefix: '226', digits: 8, keepsZero: true },
   BJ: { prefix: '229', digits: 10, keepsZero: true },
   CD: { prefix: '243', digits: 9 },
   CG: { prefix: '242', digits: 9, keepsZero: true },
