@@ -98,10 +98,10 @@ test('a code that was made beforehand is sent along, and without one no deposit 
   const rig = await rigFor(t)
   const order = (input: ChannelInput) =>
     orderIn(rig, { amount: money(500, 'XOF' as Currency), country: 'BF', input: { network: 'orange', ...input } })
-  const start = await rig.connection.start(order({ phoneNumber: '+22601234567', preAuthorisationCode: '367025' }))
+  const start = await rig.connection.start(order({ phoneNumber: '+22607123456', preAuthorisationCode: '367025' }))
   assert.equal(start.kind, 'prompt')
   assert.equal(bodyOfLast(rig).preAuthorisationCode, '367025')
-  const without = await rig.connection.start(order({ phoneNumber: '+22601234567' }))
+  const without = await rig.connection.start(order({ phoneNumber: '+22607123456' }))
   assert.ok(without.kind === 'declined')
   assert.equal(depositsAsked(rig), 1)
 })

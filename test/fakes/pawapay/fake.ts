@@ -212,7 +212,11 @@ export async function startFakePawapay(t: { after(end: () => Promise<void>): voi
     savedCards: { paying: 'none', declining: 'none', unheardOf: 'none' },
     notices: {
       sign,
-      signAsAnother: (body, at) => sign(body, at, { key: foreign.privateKey }),
+      // Without an address: it is sent to any.
+      signAsAnother(body, at) {
+        const { url: _, ...notice } = sign(body, at, { key: foreign.privateKey })
+        return notice
+      },
       covers: { body: true, time: true },
       bodyOf(kind, reference) {
         const found = books.find(reference)
@@ -280,7 +284,7 @@ const CHANNELS = [
   },
   {
     ...{ channel: 'mobile-money', price: { ...XOF, country: 'BF' }, starts: 'prompt', refused },
-    input: { phoneNumber: '+22601234567', network: 'orange', preAuthorisationCode: '367025' },
+    input: { phoneNumber: '+22607123456', network: 'orange', preAuthorisationCode: '367025' },
   },
   {
     ...{ channel: 'mobile-money', price: { ...XOF, country: 'SN' }, starts: 'link', refused },
