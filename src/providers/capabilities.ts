@@ -65,6 +65,8 @@ export interface Offer {
   networks?: Record<string, readonly MobileNetwork[]>
   /** Of them, by country: those that want a code which the customer has made beforehand, by dialling. */
   codeBeforehand?: Record<string, readonly MobileNetwork[]>
+  /** By country: how the customer makes that code, in the provider's own words. */
+  codeHelp?: Record<string, string>
   /** Of them, by country: those that take no payments at the moment. */
   closed?: Record<string, readonly MobileNetwork[]>
   /** The banks that the customer chooses from. */

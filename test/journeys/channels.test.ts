@@ -271,7 +271,12 @@ test('the channels of a country, with what to send and to choose from', async ()
   const paybill = (await list('country=KE')).data.find(
     ({ currency, channel }: { currency: string; channel: string }) => currency === 'KES' && channel === 'mobile-money',
   )
-  assert.deepEqual(paybill.networks[1], { code: 'mpesa-paybill', name: 'M-PESA Paybill', phoneNumber: false, available: true })
+  assert.deepEqual(paybill.networks[1], {
+    code: 'mpesa-paybill',
+    name: 'M-PESA Paybill',
+    phoneNumber: false,
+    available: true,
+  })
   assert.deepEqual((await list('country=FR')).data, [])
   assert.equal((await shop.call('GET', '/payments/v1/channels')).status, 400)
 })

@@ -116,7 +116,10 @@ function bankField({ channel, banks = [] }: Method, view: View): Html | null {
   )
 }
 
-function mobileFields({ channel, networks = [], codeBeforehand = [], closed = [] }: Method, view: View): Html {
+function mobileFields(
+  { channel, networks = [], codeBeforehand = [], codeHelp, closed = [] }: Method,
+  view: View,
+): Html {
   const { texts, payment, known } = view
   const { country } = payment
   const typed = typedIn(view, channel)
@@ -160,6 +163,7 @@ ${
     ? textField({
         ...{ id: 'mobile-code', name: 'code', label: texts.codeBeforehand(names), value: typed?.values.code ?? '' },
         class: 'beforehand',
+        hint: codeHelp,
         isRequired: false,
         attributes: { type: 'text', inputmode: 'numeric', autocomplete: 'off', maxlength: '32', dir: 'ltr' },
         ...wrong('code'),

@@ -145,12 +145,13 @@ export function pageReader(
       .map((option) => offerOf(option.capabilities, channel, currency))
     const networks = new Set(offers.flatMap((each) => each?.networks?.[country] ?? []))
     const codeBeforehand = offers.flatMap((each) => each?.codeBeforehand?.[country] ?? [])
+    const codeHelp = offers.find((each) => each?.codeHelp?.[country])?.codeHelp?.[country]
     const isOpen = (network: MobileNetwork) =>
       offers.some((each) => each?.networks?.[country]?.includes(network) && !each.closed?.[country]?.includes(network))
     const closed = [...networks].filter((network) => !isOpen(network))
     return {
       ...{ channel, amountCharged, networks: [...networks] },
-      ...(codeBeforehand.length > 0 && { codeBeforehand }),
+      ...(codeBeforehand.length > 0 && { codeBeforehand, ...(codeHelp && { codeHelp }) }),
       ...(closed.length > 0 && { closed }),
     }
   }
