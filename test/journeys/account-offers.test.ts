@@ -85,6 +85,16 @@ test('the page shows it and does not take it, and takes it when it is open again
   assert.match(again.text, /PAWAPAY LTD/)
 })
 
+test('the page says how a code is made that the network wants beforehand', async () => {
+  const { url } = await place.checkout({ amount: 500, currency: 'XOF', country: 'BF' })
+  const customer = newVisitor()
+  await customer.go(url)
+  assert.match(customer.text, /<p class="note" id="mobile-code-hint">Composez \*144\*4\*6#/)
+  const typed = { phoneNumber: '07123456', network: 'orange', code: '367025' }
+  await customer.send({ action: 'pay', method: 'mobile' }, typed)
+  assert.equal(customer.state, 'prompt')
+})
+
 test('when the account can do more or less, so can payments; a restricted list stays one', async () => {
   const zambia = fake.conf.countries.shift() ?? assert.fail()
   await readAgain()

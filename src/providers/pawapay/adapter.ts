@@ -151,10 +151,14 @@ async function followed(
   operator: Operator,
   found: Moved | { kind: 'missing' } | Unknown,
 ): Promise<Start> {
-  if ('kind' in found) return found.kind === 'missing' ? unknown('it knows this order, and does not find it') : found
+  if ('kind' in found)
+    return found.kind === 'missing' ? unknown('it knows this order, and does not find it') : maybeStarted(found)
   const outcome = outcomeOf(found, new Date())
   return outcome.kind === 'pending' ? started(session, order, operator) : outcome
 }
+
+/** The question was perhaps never sent, but the deposit may have been: this start, or one before it. */
+const maybeStarted = ({ because }: Unknown): Unknown => unknown(because)
 
 /** What the customer does now. */
 async function started(session: Session, order: Order, operator: Operator): Promise<Start> {
@@ -178,7 +182,8 @@ async function linkOf(session: Session, order: Order): Promise<Start> {
   for (const afterMs of PAGE_AFTER_MS) {
     if (afterMs > 0) await wait(afterMs)
     const found = await find(session, order)
-    if ('kind' in found) return found.kind === 'missing' ? unknown('it does not find what it accepted') : found
+    if ('kind' in found)
+      return found.kind === 'missing' ? unknown('it does not find what it accepted') : maybeStarted(found)
     const { authorizationUrl: link } = found
     if (link) return { kind: 'link', link, providerReference, publicKey: '', expiresAt, paidOnce: true }
     const outcome = outcomeOf(found, new Date())

@@ -102,6 +102,7 @@ test('countries, currencies, bounds and networks are those of the account', asyn
   // The one that we do not know is left out.
   assert.deepEqual(XOF?.networks, { BF: ['orange'], SN: ['wave', 'orange'] })
   assert.deepEqual(XOF?.codeBeforehand, { BF: ['orange'] })
+  assert.deepEqual(XOF?.codeHelp, { BF: 'Composez *144*4*6#' })
 })
 
 test('an entry that cannot be read is left out, and the rest counts', () => {

@@ -4,7 +4,7 @@ import { startFakePawapay } from '../../../test/fakes/pawapay/fake.ts'
 import { handleOf, orderOf } from '../../../test/fakes/rig.ts'
 import { httpTo, type Said } from '../../../test/fakes/upstream.ts'
 import { type Currency, money } from '../../kernel/money.ts'
-import type { ChannelInput, Order } from '../provider.ts'
+import type { ChannelInput, Order, ProviderHttp } from '../provider.ts'
 import { pawapay } from './adapter.ts'
 import { uuidOf } from './mapping.ts'
 
@@ -310,4 +310,23 @@ test('an answer about another deposit is unknown', async (t) => {
     text: said.text.replaceAll(uuidOf(one.reference), uuidOf(other.reference)),
   })
   assert.equal((await rig.connection.check(handleFor(one))).kind, 'unknown')
+})
+
+test('a question that was never sent does not mean that the deposit was not', async (t) => {
+  const { upstream, settings } = await rigFor(t)
+  const order = orderOf(await rigFor(t))
+  const way = httpTo(upstream)
+  for (const said of ['DUPLICATE_IGNORED', 'REJECTED']) {
+    const http: ProviderHttp = {
+      async request(call) {
+        if (!call.url.includes('/v2/deposits')) return way.request(call)
+        if (call.method === 'GET') return { kind: 'unknown', because: 'not asked for a moment', neverSent: true }
+        const failureReason = { failureCode: 'AMOUNT_OUT_OF_BOUNDS' }
+        const text = JSON.stringify({ depositId: uuidOf(order.reference), status: said, failureReason })
+        return { kind: 'answer', status: 200, text }
+      },
+    }
+    const client = pawapay.connect({ mode: 'sandbox', settings, baseURL: upstream.url, http })
+    assert.deepEqual(await client.start(order), { kind: 'unknown', because: 'not asked for a moment' })
+  }
 })

@@ -156,7 +156,11 @@ export function offersOf({ operators }: ActiveConf): AccountOffers {
     // Of all its operators. The bounds of one of them are checked before its deposit is made.
     offer.limits = { min: Math.min(offer.limits.min, min), max: Math.min(Math.max(offer.limits.max, max), MAX_AMOUNT) }
     add(offer.networks, country, network)
-    if (operator.authType === 'PREAUTH') add(offer.codeBeforehand, country, network)
+    if (operator.authType === 'PREAUTH') {
+      add(offer.codeBeforehand, country, network)
+      const help = inWords(operator.codeSteps, country)
+      if (help) offer.codeHelp = { ...offer.codeHelp, [country]: help }
+    }
     if (!findOperator({ operators, signsCallbacks: false }, { country, currency, network })?.isOpen)
       add(offer.closed, country, network)
   }

@@ -133,8 +133,13 @@ function isSignedBy(key: KeyObject, name: string, base: Buffer, signature: Buffe
   if (!algorithm || key.asymmetricKeyType !== algorithm.keyType) return false
   const { curve, digest, rawBytes, options } = algorithm
   if (curve && key.asymmetricKeyDetails?.namedCurve !== curve) return false
-  const isValid = (dsaEncoding: 'der' | 'ieee-p1363') =>
-    verify(digest, base, { key, dsaEncoding, ...options }, signature)
+  const isValid = (dsaEncoding: 'der' | 'ieee-p1363') => {
+    try {
+      return verify(digest, base, { key, dsaEncoding, ...options }, signature)
+    } catch {
+      return false // what is no signature at all
+    }
+  }
   return (signature.length === rawBytes && isValid('ieee-p1363')) || isValid('der')
 }
 
