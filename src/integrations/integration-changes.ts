@@ -27,7 +27,10 @@ export interface IntegrationChanges {
   priority?: number | null
 }
 
-export type WantedIntegration = Omit<IntegrationRecord, 'keysVersion' | 'version' | 'createdAt' | 'updatedAt'>
+export type WantedIntegration = Omit<
+  IntegrationRecord,
+  'keysVersion' | 'version' | 'offers' | 'createdAt' | 'updatedAt'
+>
 
 interface Context {
   mode: Mode
@@ -42,20 +45,21 @@ export function applyChanges(
   before: IntegrationRecord | undefined,
   context: Context,
 ): { after: WantedIntegration; mistakes: Mistake[] } {
-  const { name, countries, currencies } = provider.capabilities
+  const { name, countries, currencies, offersOfAccount } = provider.capabilities
   const mistakes: Mistake[] = []
   const baseURL = applyBaseURL(provider, changes.baseURL, before, context, mistakes)
   // Keys are sent only to the URL they were set with. Otherwise a new baseURL could send them to an attacker's server.
   const keepsSecrets = baseURL === null || baseURL === before?.baseURL
-  const subset = (field: 'channels' | 'countries' | 'currencies', all: string[], parse: Parse) =>
+  const subset = (field: 'channels' | 'countries' | 'currencies', all: string[] | null, parse: Parse) =>
     applyList({ field, value: changes[field], all, parse, before: before?.[field], provider: name }, mistakes)
   const after = {
     provider: name,
     settings: applySettings(provider, changes.settings, before?.settings ?? {}, { ...context, keepsSecrets }, mistakes),
     baseURL,
     channels: subset('channels', channelsOf(provider.capabilities), (text) => text as Channel),
-    countries: subset('countries', countries, parseCountry),
-    currencies: subset('currencies', currencies, parseCurrency),
+    // The account may be able to do tomorrow what it cannot do today.
+    countries: subset('countries', offersOfAccount ? null : countries, parseCountry),
+    currencies: subset('currencies', offersOfAccount ? null : currencies, parseCurrency),
     priority: applyPriority(changes.priority, before, mistakes),
     enabled: true,
   } as WantedIntegration
@@ -171,7 +175,8 @@ type Parse = (text: string) => string | undefined
 interface List {
   field: string
   value: unknown
-  all: string[]
+  /** Null: what there is depends on the account, and an empty list means all of it. */
+  all: string[] | null
   parse: Parse
   before: string[] | undefined
   provider: string
@@ -179,18 +184,19 @@ interface List {
 
 /** In the order of the provider's capabilities, without duplicates. */
 function applyList({ field, value, all, parse, before, provider }: List, mistakes: Mistake[]): string[] {
-  if (!Array.isArray(value)) return before ?? all
-  if (value.length === 0) return all
+  if (!Array.isArray(value)) return before ?? all ?? []
+  if (value.length === 0) return all ?? []
   const chosen = value.map((each) => (typeof each === 'string' ? parse(each) : undefined))
-  const wrong = [...chosen.keys()].filter((index) => !all.includes(chosen[index] ?? ''))
+  const isKnown = (each: string | undefined) => each !== undefined && (all === null || all.includes(each))
+  const wrong = [...chosen.keys()].filter((index) => !isKnown(chosen[index]))
   for (const index of wrong.slice(0, MAX_REPORTED)) {
     mistakes.push({
       pointer: `/${field}/${index}`,
       code: 'not_supported',
-      message: `${field}.${index} must be one that ${provider} supports: ${all.join(', ')}.`,
+      message: `${field}.${index} must be ${all ? `one that ${provider} supports: ${all.join(', ')}` : 'an ISO code'}.`,
     })
   }
-  return all.filter((each) => chosen.includes(each))
+  return all?.filter((each) => chosen.includes(each)) ?? [...new Set(chosen)].filter((each) => each !== undefined)
 }
 
 function applyPriority(value: unknown, before: IntegrationRecord | undefined, mistakes: Mistake[]): number {

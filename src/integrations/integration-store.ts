@@ -1,12 +1,20 @@
-import type { Queries, Transaction } from '../database/database.ts'
+import type { Queries, Transaction, Writes } from '../database/database.ts'
 import { Fixed, sql } from '../database/sql.ts'
 import type { Channel } from '../kernel/channel.ts'
 import type { Country } from '../kernel/country.ts'
-import { uuidOf } from '../kernel/ids.ts'
+import { idOf, uuidOf } from '../kernel/ids.ts'
+import type { Mode } from '../kernel/mode.ts'
 import type { Currency } from '../kernel/money.ts'
 import type { Owner } from '../kernel/scope.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
-import { type Integration, type IntegrationRecord, MAX_PRIORITY, type RankedIntegration } from './integration.ts'
+import type { AccountOffers } from '../providers/capabilities.ts'
+import {
+  type Integration,
+  type IntegrationRecord,
+  MAX_PRIORITY,
+  type RankedIntegration,
+  withinOffers,
+} from './integration.ts'
 import { NO_KEYS } from './provider-keys.ts'
 import { makeKeysCurrent, openSettings } from './provider-keys-store.ts'
 
@@ -29,7 +37,7 @@ export async function addIntegration(
 }
 
 const RECORDS =
-  new Fixed(`i.provider, i.channels, i.countries, i.currencies, i.priority, i.enabled, i.account, i.version,
+  new Fixed(`i.provider, i.channels, i.countries, i.currencies, i.priority, i.enabled, i.account, i.version, i.offers,
   i.created_at, i.updated_at, p.sealed_settings, p.base_url
   from integrations i left join provider_accounts p
     on p.merchant_id = i.merchant_id and p.mode = i.mode and p.provider = i.provider and p.version = i.account`)
@@ -45,6 +53,7 @@ interface IntegrationRow {
   enabled: boolean
   account: number
   version: number
+  offers: AccountOffers | null
   created_at: Date
   updated_at: Date
 }
@@ -62,6 +71,7 @@ function recordOf(secrets: SecretBox, owner: Owner, row: IntegrationRow): Integr
     enabled,
     keysVersion,
     version,
+    offers: row.offers,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   }
@@ -75,13 +85,14 @@ export interface EnabledIntegration extends RankedIntegration {
 }
 
 /** In the order of use. */
-export function listEnabledIntegrations(db: Queries, { merchantId, mode }: Owner): Promise<EnabledIntegration[]> {
-  return db.rows<EnabledIntegration>(sql`
-    select provider, channels, countries, currencies, priority, settings_given as "settingsGiven",
+export async function listEnabledIntegrations(db: Queries, { merchantId, mode }: Owner): Promise<EnabledIntegration[]> {
+  const rows = await db.rows<EnabledIntegration>(sql`
+    select provider, channels, countries, currencies, priority, settings_given as "settingsGiven", offers,
            account as "keysVersion", version
       from integrations
      where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and enabled
      order by priority, provider`)
+  return rows.map(withinOffers)
 }
 
 /** Also finds a removed integration. */
@@ -120,13 +131,13 @@ export async function saveIntegration(
   tx: Transaction,
   secrets: SecretBox,
   owner: Owner,
-  wanted: Omit<IntegrationRecord, 'keysVersion' | 'version' | 'createdAt' | 'updatedAt'>,
+  wanted: Omit<IntegrationRecord, 'keysVersion' | 'version' | 'offers' | 'createdAt' | 'updatedAt'>,
 ): Promise<IntegrationRecord> {
   const { provider, channels, countries, currencies, priority, settings, baseURL, enabled } = wanted
   const keysVersion = settings
     ? await makeKeysCurrent(tx, secrets, owner, provider, { settings, baseURL, enabled })
     : NO_KEYS
-  const row = await tx.row<{ version: number; created_at: Date; updated_at: Date }>(sql`
+  const row = await tx.row<Pick<IntegrationRow, 'version' | 'offers' | 'created_at' | 'updated_at'>>(sql`
     insert into integrations as i
       (merchant_id, mode, provider, channels, countries, currencies, priority, settings_given, account, enabled)
     values (${uuidOf(owner.merchantId)}, ${owner.mode}, ${provider}, ${channels}, ${countries}, ${currencies},
@@ -135,8 +146,54 @@ export async function saveIntegration(
        set channels = excluded.channels, countries = excluded.countries, currencies = excluded.currencies,
            priority = excluded.priority, settings_given = excluded.settings_given, account = excluded.account, enabled = excluded.enabled,
            version = i.version + 1, updated_at = now()
-    returning version, created_at, updated_at`)
+    returning version, offers, created_at, updated_at`)
   tx.notify(INTEGRATIONS_CHANNEL, uuidOf(owner.merchantId))
   if (!row) throw new Error('the upsert of an integration returned no row')
-  return { ...wanted, keysVersion, version: row.version, createdAt: row.created_at, updatedAt: row.updated_at }
+  return {
+    ...wanted,
+    keysVersion,
+    version: row.version,
+    offers: row.offers,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}
+
+export interface AccountKey {
+  owner: Owner
+  provider: string
+}
+
+/** For a provider with `offersOfAccount`: from now on what its account can do is read, again and again. */
+export function offersDue(tx: Writes, { owner: { merchantId, mode }, provider }: AccountKey): void {
+  tx.write(sql`
+    update integrations set offers_due_at = now()
+     where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and provider = ${provider}`)
+}
+
+/** The accounts whose offers are due. They are due again in a minute, if reading them fails. */
+export async function claimDueOffers(db: Queries, limit: number): Promise<AccountKey[]> {
+  const rows = await db.rows<{ merchant_id: string; mode: Mode; provider: string }>(sql`
+    update integrations i set offers_due_at = now() + interval '1 minute'
+      from (select merchant_id, mode, provider from integrations
+             where enabled and offers_due_at <= now() limit ${limit} for update skip locked) due
+     where (i.merchant_id, i.mode, i.provider) = (due.merchant_id, due.mode, due.provider)
+    returning i.merchant_id, i.mode, i.provider`)
+  return rows.map(({ merchant_id, mode, provider }) => ({
+    owner: { merchantId: idOf('merchant', merchant_id), mode },
+    provider,
+  }))
+}
+
+/** `keysVersion`: of the account that was asked. When the keys were changed meanwhile, its answer is of no use. */
+export async function saveOffers(
+  db: Queries,
+  { owner: { merchantId, mode }, provider }: AccountKey,
+  keysVersion: number,
+  offers: AccountOffers,
+): Promise<void> {
+  await db.rows(sql`
+    update integrations set offers = ${JSON.stringify(offers)}::jsonb, offers_due_at = now() + interval '5 minutes'
+     where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and provider = ${provider}
+       and account = ${keysVersion}`)
 }

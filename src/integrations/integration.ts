@@ -1,7 +1,7 @@
 import type { Channel } from '../kernel/channel.ts'
 import type { Country } from '../kernel/country.ts'
 import type { Currency } from '../kernel/money.ts'
-import type { Capabilities, Offer } from '../providers/capabilities.ts'
+import type { AccountOffers, Capabilities, Offer } from '../providers/capabilities.ts'
 
 /** A provider that a merchant has set up in one mode, and what it may be used for. */
 export interface Integration {
@@ -11,6 +11,8 @@ export interface Integration {
   currencies: Currency[]
   /** The names of its settings; absent: none. */
   settingsGiven?: string[]
+  /** What the account can do, as last read, for a provider with `offersOfAccount`. Null: not yet read. */
+  offers?: AccountOffers | null
 }
 
 /** Lower priorities are used first. */
@@ -41,11 +43,12 @@ export function canTake(integration: Integration, country: Country, currency: Cu
   return integration.countries.includes(country) && integration.currencies.includes(currency)
 }
 
-/** Without the offers that are off until a setting is given. */
+/** With the capabilities of the account, and without the offers that are off until a setting is given. */
 export function capabilitiesWith(
-  capabilities: Capabilities,
-  { settingsGiven = [] }: Pick<Integration, 'settingsGiven'>,
+  own: Capabilities,
+  { offers: ofAccount, settingsGiven = [] }: Pick<Integration, 'offers' | 'settingsGiven'>,
 ): Capabilities {
+  const capabilities = own.offersOfAccount && ofAccount ? { ...own, ...ofAccount } : own
   const isOff = ({ needsSetting }: Offer) => needsSetting !== undefined && !settingsGiven.includes(needsSetting)
   const all = Object.entries(capabilities.offers)
   if (!all.some(([, offers]) => Object.values(offers).some(isOff))) return capabilities
@@ -54,6 +57,24 @@ export function capabilitiesWith(
     Object.fromEntries(Object.entries(byCurrency).filter(([, offer]) => !isOff(offer))),
   ])
   return { ...capabilities, offers: Object.fromEntries(offers) }
+}
+
+/**
+ * With the countries and currencies in which the account can take payments now. For a provider with `offersOfAccount`
+ * the integration keeps only those to which the merchant has restricted it; an empty list means all.
+ */
+export function withinOffers<I extends Integration>(integration: I): I {
+  const { offers, countries, currencies } = integration
+  if (!offers) return integration
+  return {
+    ...integration,
+    countries: chosenOf(countries, offers.countries as Country[]),
+    currencies: chosenOf(currencies, offers.currencies as Currency[]),
+  }
+}
+
+function chosenOf<T>(chosen: T[], all: T[]): T[] {
+  return chosen.length === 0 ? all : all.filter((each) => chosen.includes(each))
 }
 
 /** A sentence for error messages: the currencies and countries that each integration accepts. */

@@ -8,7 +8,7 @@ import type { SecretBox } from '../kernel/secret-box.ts'
 import type { KeysVerdict, Provider, Providers } from '../providers/provider.ts'
 import type { IntegrationRecord } from './integration.ts'
 import { applyChanges, type IntegrationChanges, type WantedIntegration } from './integration-changes.ts'
-import { findIntegration, listIntegrations, lockIntegrations, saveIntegration } from './integration-store.ts'
+import { findIntegration, listIntegrations, lockIntegrations, offersDue, saveIntegration } from './integration-store.ts'
 
 interface Deps {
   database: Database
@@ -47,6 +47,7 @@ export function setIntegration(
     const changed = before ? changesBetween(before, after) : []
     if (before && changed.length === 0) return before
     const saved = await saveIntegration(tx, secrets, owner, after)
+    if (provider.capabilities.offersOfAccount) offersDue(tx, { owner, provider: name })
     const act = before ? 'integration.changed' : 'integration.created'
     await recordAct(tx, { actor, act, merchantId, subject: [mode, name, ...changed].join(' ') })
     return saved

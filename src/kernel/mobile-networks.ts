@@ -11,6 +11,7 @@ export const MOBILE_NETWORKS = {
   moov: 'Moov Money',
   free: 'Free Money',
   zamtel: 'Zamtel Kwacha',
+  tnm: 'TNM Mpamba',
   vodacom: 'Vodacom M-Pesa',
   tigo: 'Mixx by Yas',
   halopesa: 'HaloPesa',

@@ -338,3 +338,22 @@ test('a connection is made to the resolved address, whether kept or new', async 
   }
   assert.deepEqual(hosts, [`provider.example:${port}`, `provider.example:${port}`])
 })
+
+test('a 500 that the call takes for an answer is one, and the circuit breaker takes it for a success', async (t) => {
+  const said = ['{"code":"working"}', '{"code":"broken"}']
+  const url = await upstream(t, (request, response) => {
+    request.resume().on('end', () => response.writeHead(request.method === 'GET' ? 503 : 500).end(said[0]))
+  })
+  const isAnswer = (text: string) => text.includes('working')
+  const http = providerHttp()
+  for (let times = 0; times < 20; times++) {
+    const answer = await http.request(post(url, { isAnswer }))
+    assert.deepEqual(answer, { kind: 'answer', status: 500, text: said[0] })
+  }
+  assert.equal(http.breaker.state(), 'closed')
+  const other = await ask(url, {}, { isAnswer, method: 'GET' })
+  assert.deepEqual([other.kind, 'errorStatus' in other && other.errorStatus], ['unknown', 503])
+  said.shift()
+  const broken = await ask(url, {}, { isAnswer })
+  assert.deepEqual([broken.kind, 'errorStatus' in broken && broken.errorStatus], ['unknown', 500])
+})

@@ -14,10 +14,12 @@ export interface ProviderCall {
   url: string
   headers?: Record<string, string>
   body?: string
+  /** For a provider that answers with HTTP 500 on purpose: whether the text is such an answer. Absent: none is. */
+  isAnswer?(text: string): boolean
 }
 
 export type ProviderAnswer =
-  /** Any status below 500 other than 429: the provider has processed the request. */
+  /** Any status below 500 other than 429, or one of `isAnswer`: the provider has processed the request. */
   { kind: 'answer'; status: number; text: string } | Unknown
 
 /** The provider may or may not have done what was requested. */
@@ -28,6 +30,8 @@ export interface Unknown {
   neverSent?: boolean
   /** Set when the provider answered with 5xx or 429. */
   errorStatus?: number
+  /** Set when this order cannot be asked for: its name at the provider was in an answer that was lost. */
+  unaskable?: true
 }
 
 export interface ProviderHttpOptions {
@@ -77,7 +81,9 @@ export function providerHttp(options: ProviderHttpOptions = {}): ProviderHttp & 
         else permit.failed(answer.because)
         return answer
       }
-      const answer = outcome.isCut ? unknown(`an answer of more than ${maxAnswerBytes} bytes`) : answerOf(outcome)
+      const answer = outcome.isCut
+        ? unknown(`an answer of more than ${maxAnswerBytes} bytes`)
+        : answerOf(outcome, call.isAnswer)
       if (answer.kind === 'answer') permit.succeeded()
       else permit.failed(answer.because, answer.errorStatus ? retryAfterMs(outcome) : undefined)
       return answer
@@ -103,12 +109,15 @@ function unknownOf({ because, detail, neverSent, responseStarted }: HttpFailure)
   }
 }
 
-function answerOf({ status, body }: HttpResponse): ProviderAnswer {
-  if (status >= 500 || status === 429) return { ...unknown(`it answered ${status}`), errorStatus: status }
+function answerOf({ status, body }: HttpResponse, isAnswer: ProviderCall['isAnswer']): ProviderAnswer {
+  const refused: Unknown = { ...unknown(`it answered ${status}`), errorStatus: status }
+  const isError = status >= 500 || status === 429
+  if (isError && (status !== 500 || !isAnswer)) return refused
   try {
-    return { kind: 'answer', status, text: new TextDecoder('utf-8', { fatal: true }).decode(body) }
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(body)
+    return isError && !isAnswer?.(text) ? refused : { kind: 'answer', status, text }
   } catch {
-    return unknown(`it answered ${status} with bytes that are not UTF-8 text`)
+    return isError ? refused : unknown(`it answered ${status} with bytes that are not UTF-8 text`)
   }
 }
 

@@ -13,6 +13,11 @@ export interface Capabilities {
   sandboxOnly: boolean
   /** What customers can pay with, by channel and currency. */
   offers: Offers
+  /**
+   * Currencies, countries and networks differ from account to account: `ProviderClient.readOffers` reads them, and they
+   * are stored with the integration. The lists here are empty, and `offers` names the channels alone.
+   */
+  offersOfAccount?: true
   /** Its card page may stand in a frame of ours; else the customer is sent there and comes back. */
   framed: boolean
   /** Its card page can be opened with a saved card; else the customer confirms on a page of ours. */
@@ -32,6 +37,8 @@ export interface Capabilities {
   refundNeedsAccount?: Channel[]
   /** How many days a refund takes at most, until a person should look at it. Default: 3. */
   refundTakesDays?: number
+  /** Some of what it says of an order comes in notices alone: `OrderHandle.notices` has it. */
+  noticesHaveFacts?: true
   /** How long to wait for an answer of one that is known to be quick; absent: as long as for any. */
   answersWithinMs?: number
 }
@@ -40,6 +47,9 @@ export interface Limits {
   min: number
   max: number
 }
+
+/** What one account can do, for a provider with `offersOfAccount`. */
+export type AccountOffers = Pick<Capabilities, 'offers' | 'countries' | 'currencies'>
 
 export type Offers = Partial<Record<Channel, Record<string, Offer>>>
 
@@ -53,8 +63,12 @@ export interface Offer {
    * are not served.
    */
   networks?: Record<string, readonly MobileNetwork[]>
-  /** Of them: those that want a code which the customer has made beforehand, by dialling. */
-  codeBeforehand?: readonly MobileNetwork[]
+  /** Of them, by country: those that want a code which the customer has made beforehand, by dialling. */
+  codeBeforehand?: Record<string, readonly MobileNetwork[]>
+  /** By country: how the customer makes that code, in the provider's own words. */
+  codeHelp?: Record<string, string>
+  /** Of them, by country: those that take no payments at the moment. */
+  closed?: Record<string, readonly MobileNetwork[]>
   /** The banks that the customer chooses from. */
   banks?: readonly { code: string; name: string }[]
   /** How long the customer has. Absent: until the payment ends. */

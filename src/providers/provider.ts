@@ -5,8 +5,9 @@ import type { Currency, Money } from '../kernel/money.ts'
 import type { Owner } from '../kernel/scope.ts'
 import type { ProviderHttp, Unknown } from '../outbound/provider-http.ts'
 import type { AccountLists } from './account-lists.ts'
-import type { Capabilities, Setting } from './capabilities.ts'
+import type { AccountOffers, Capabilities, Setting } from './capabilities.ts'
 import { failureOf } from './failure.ts'
+import type { Facts, NoticeReading, RawNotice } from './notice.ts'
 import type { Start, Submitted } from './start.ts'
 
 export type { ProviderAnswer, ProviderCall, ProviderHttp, Unknown } from '../outbound/provider-http.ts'
@@ -19,6 +20,7 @@ export type {
   OfOrder,
   TimeRange,
 } from './account-lists.ts'
+export type { Facts, NoticeReading, RawNotice } from './notice.ts'
 export type {
   AccountStart,
   CodeWanted,
@@ -70,6 +72,8 @@ export interface ProviderClient {
   readonly publicKey: string
   /** Whether the keys work, by a call that changes nothing. */
   verifyKeys(): Promise<KeysVerdict>
+  /** For `Capabilities.offersOfAccount`: what this account can do now. It is asked for every five minutes. */
+  readOffers?(): Promise<{ kind: 'offers'; offers: AccountOffers } | Unknown>
   /**
    * What the customer pays with, by `order.channel`. With `order.savedCard`, the provider's page asks the customer to
    * confirm that card, or for a PIN or code, and charges it.
@@ -80,6 +84,11 @@ export interface ProviderClient {
   /** Charges a saved card right away, after the customer has confirmed on a page of ours. */
   chargeSavedCard(order: Order, savedCard: SavedCardToken): Promise<SavedCardCharge>
   check(order: OrderHandle): Promise<Outcome>
+  /**
+   * Fetches what `readNotice` needs to judge this notice and does not have yet, as a public key of the provider. It is
+   * awaited before each notice, genuine or not, so it asks the provider rarely.
+   */
+  prepareNotice?(notice: RawNotice): Promise<void>
   /** Pure: verifies the signature over the raw body, and says what the notice says. */
   readNotice(notice: RawNotice): NoticeReading
   /**
@@ -163,6 +172,8 @@ export interface Order {
   merchantName: string
   /** Where the provider's page sends the customer afterwards. */
   returnURL: string
+  /** As in `OrderNotices`. */
+  noticeURL?: string
   /** When the attempt was written. Fixed, so that a repeat of the call can send the same body. */
   startedAt: Date
   /** When the link or the account number should end. */
@@ -181,6 +192,18 @@ export interface OrderHandle {
   startedAt: Date
   /** What was asked for, to tell a part from the whole where the provider does not. */
   amount?: Money
+  notices?: OrderNotices
+}
+
+/** The notices of an order, for a provider with `noticesHaveFacts`. */
+export interface OrderNotices {
+  /**
+   * Where the provider shall send them, for one that takes the address with each order. The adapter may add a last
+   * part: a token that nobody can guess, where notices are not signed. `RawNotice.url` has it.
+   */
+  url: string
+  /** What they said so far, oldest first. */
+  facts: readonly Facts[]
 }
 
 export type SavedCardCharge = { kind: 'step'; link: string; providerReference: string } | Outcome
@@ -269,32 +292,6 @@ export interface SavedCard {
   expiryMonth: number
   expiryYear: number
 }
-
-export interface RawNotice {
-  headers: Record<string, string | undefined>
-  body: Buffer
-  receivedAt: Date
-}
-
-export type NoticeReading =
-  /** Not from this provider's account, or too old to be believed: 401, and nothing is kept. */
-  | { kind: 'forged'; because: string }
-  /** From the provider, but about nothing that we can read. Kept for a person to look at. */
-  | { kind: 'unreadable'; because: string }
-  /** Not signed, as some sandboxes send it. Nothing is stored; at most a check of that order is scheduled. */
-  | { kind: 'hint'; reference: string }
-  | {
-      kind: 'notice'
-      /** Our reference, or the provider's own: whichever it names. */
-      reference: string | null
-      /**
-       * `refund` and `dispute` are a reason to list the order's refunds and disputes; nothing else is read from them.
-       */
-      says: 'paid' | 'failed' | 'processing' | 'pending' | 'refund' | 'dispute' | 'other'
-      receipts: Receipt[]
-      /** The provider's transaction, where it names that and no reference. */
-      transactionId?: string
-    }
 
 export interface RefundOrder {
   /** Ours, one for each refund; a repeat uses the same. */

@@ -35,6 +35,8 @@ export interface PromptStart extends StartedOrder {
   kind: 'prompt'
   /** The provider's own words for the customer, if any. */
   message?: string
+  /** How the customer gets the prompt again, in the provider's own words. */
+  again?: string
   /** The name that the prompt shows, where it is not the shop's. */
   shownAs?: string
 }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { analyzeYoungTables } from '../database/analyze-young.ts'
+import { readDueOffers } from '../integrations/account-offers.ts'
 import { valueRewrapper } from '../keys/rewrap-values.ts'
 import { deleteExpired } from '../members/session-store.ts'
 import { jobFailures, providerCallWaits } from '../metrics/instruments.ts'
@@ -51,6 +52,7 @@ export function startWorker(deps: PaymentDeps, others: Job[] = []): Worker {
     { name: 'send refunds', everyMs: 1_000, run: calls.job('refunds', startDueRefunds, REFUND_LIMITS) },
     { name: 'reconcile', everyMs: 1_000, run: calls.job('reconciliations', startDueRuns, RECONCILE_LIMITS) },
     { name: 'plan reconciliation', everyMs: 60_000, run: () => planAccounts(deps).then(() => false) },
+    { name: 'read offers of accounts', everyMs: 2_000, run: () => full(readDueOffers(deps, BATCH)) },
     { name: 'fold rollups', everyMs: 5_000, run: () => foldRollups(deps) },
     { name: 'sum up days', everyMs: HOUR_MS, run: () => sumUpDays(deps) },
     { name: 'analyze young tables', everyMs: 2_000, run: () => analyzeYoungTables(deps.database).then(() => false) },

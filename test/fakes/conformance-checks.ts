@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { parseCurrency } from '../../src/kernel/money.ts'
 import { type Declined, FAILURE_CODES, type OrderHandle, type Receipt } from '../../src/providers/provider.ts'
 import type { NoticeKind, Rig } from './conformance-rig.ts'
-import { byTransfer, newReference, orderOf, priceOf, startedCard } from './rig.ts'
+import { byTransfer, newReference, orderOf, priceOf, startedOrder, withNotices } from './rig.ts'
 
 export const GARBAGE = [
   '',
@@ -100,14 +100,17 @@ export function assertDeclined(said: { kind: string }): asserts said is Declined
 /** Each call, once, about orders of its own where it makes one. */
 export async function everyCall(rig: Rig, handle: OrderHandle): Promise<[string, string, string][]> {
   const { connection, savedCards } = rig
-  const refund = { reference: newReference(), order: handle, transactionIds: ['1'], amount: priceOf(rig), reason: null }
+  const order = withNotices(rig, handle)
+  const transactionIds = [order.notices ? handle.providerReference : '1']
+  const refund = { reference: newReference(), order, transactionIds, amount: priceOf(rig), reason: null }
   const calls: [string, () => Promise<{ kind: string }>][] = [
     ['start', () => connection.start(orderOf(rig))],
-    ['chargeSavedCard', () => connection.chargeSavedCard(orderOf(rig), savedCards.paying)],
     ['check', () => connection.check(handle)],
     ['refund', () => connection.refund(refund)],
   ]
-  if (rig.provider.capabilities.offers['virtual-bank-account']) {
+  const { offers } = rig.provider.capabilities
+  if (offers.card) calls.push(['chargeSavedCard', () => connection.chargeSavedCard(orderOf(rig), savedCards.paying)])
+  if (offers['virtual-bank-account']) {
     calls.push(['start by transfer', () => connection.start(byTransfer(orderOf(rig)))])
   }
   const { listReversals, lists } = connection
@@ -132,7 +135,7 @@ export async function findByTransaction({ connection }: Rig, transactionId: stri
 
 /** Something happens to an order, and they tell us. */
 export async function noticeOf(rig: Rig, kind: NoticeKind) {
-  const { order, reference, handle } = await startedCard(rig)
+  const { order, reference, handle } = await startedOrder(rig)
   if (kind === 'failed') await rig.customer.failByCard(reference)
   else if (kind !== 'pending' && kind !== 'processing') await rig.customer.payByCard(reference, { save: false })
   if (kind === 'dispute') {
@@ -142,7 +145,8 @@ export async function noticeOf(rig: Rig, kind: NoticeKind) {
   if (kind === 'refund') {
     const outcome = await rig.connection.check(handle)
     const transactionIds = outcome.kind === 'paid' ? outcome.receipts.map((receipt) => receipt.transactionId) : []
-    const wanted = { reference: newReference(), order: handle, transactionIds, amount: order.amount, reason: null }
+    const paid = withNotices(rig, handle)
+    const wanted = { reference: newReference(), order: paid, transactionIds, amount: order.amount, reason: null }
     await rig.connection.refund(wanted)
   }
   const body = rig.notices.bodyOf(kind, reference)

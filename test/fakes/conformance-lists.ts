@@ -18,7 +18,7 @@ import {
   withWrongKeys,
 } from './conformance-reversals.ts'
 import type { Features, Rig } from './conformance-rig.ts'
-import { byTransfer, handleOf, newReference, orderOf, startedCard } from './rig.ts'
+import { byTransfer, handleOf, newReference, orderOf, startedOrder } from './rig.ts'
 
 /** Conformance of the lists by account: they say the same as the answers by order. */
 export function listsConformance(
@@ -36,9 +36,9 @@ export function listsConformance(
     const rig = await rigFor(t)
     rig.limitPages?.(2)
     const sold = await sell(rig, listsDisputes)
-    const failed = await startedCard(rig)
+    const failed = await startedOrder(rig)
     await rig.customer.failByCard(failed.reference)
-    await startedCard(rig)
+    await startedOrder(rig)
     const { transactions, refunds, disputes } = await everything(rig.connection)
     const ours = transactions.filter(({ reference }) => sold.some((sale) => isOf(sale, reference)))
     assert.equal(ours.length, sold.length)

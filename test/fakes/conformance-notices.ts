@@ -17,12 +17,16 @@ export function noticesConformance(
   test("a notice with another's signature, none, or a broken one is forged", async (t) => {
     const rig = await rigFor(t)
     const { signed } = (await noticeOf(rig, 'paid')) ?? assert.fail('every provider tells of money')
-    const { headers, body, receivedAt } = signed
+    const { headers, body, receivedAt, url } = signed
     assert.equal(rig.connection.readNotice(signed).kind, 'notice')
+    const { url: _, ...bare } = signed
     const bad: Record<string, RawNotice> = {
-      'no header': { ...signed, headers: {} },
+      'no header': { ...bare, headers: {} },
       "another's": rig.notices.signAsAnother(body, receivedAt),
     }
+    // A token in the address is a signature, too.
+    for (const odd of url ? ['', '/', '0', `${url}0`, url.slice(0, -1), `${url}/`, url.replace(/[^/]+$/, 'é')] : [])
+      bad[`url: ${odd}`] = { ...signed, url: odd }
     for (const [name, value] of Object.entries(headers)) {
       for (const odd of [undefined, '', ' ', '0', `${value}0`, value?.slice(0, -1), value?.slice(1), 'é'.repeat(64)]) {
         bad[`${name}: ${odd}`] = { ...signed, headers: { [name]: odd } }

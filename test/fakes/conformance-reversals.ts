@@ -3,7 +3,7 @@ import { test as nodeTest, type TestContext } from 'node:test'
 import { money } from '../../src/kernel/money.ts'
 import type { OrderHandle, Provider, ProviderClient, ReversalsAnswer } from '../../src/providers/provider.ts'
 import type { Features, Rig } from './conformance-rig.ts'
-import { byTransfer, handleOf, newReference, orderOf, refundable, startedCard } from './rig.ts'
+import { byTransfer, handleOf, newReference, orderOf, refundable, startedOrder } from './rig.ts'
 import { httpTo } from './upstream.ts'
 
 /** Conformance of refunds and disputes made at the provider, and of refused keys. */
@@ -130,7 +130,7 @@ export function reversalsConformance(
     const rig = await rigFor(t)
     const { amount } = rig.price
     for (const given of [amount, Math.floor(amount / 3)]) {
-      const { reference, handle } = await startedCard(rig)
+      const { reference, handle } = await startedOrder(rig)
       await rig.customer.payByCard(reference, { save: false })
       await refundAtProvider(rig, handle, given)
       const outcome = await rig.connection.check(handle)
@@ -157,7 +157,7 @@ export function reversalsConformance(
       rig.upstream.garble = (said) => (said.status === 401 ? { ...said, status } : said)
       const starts = [
         await connection.start(orderOf(rig)),
-        await connection.chargeSavedCard(orderOf(rig), rig.savedCards.paying),
+        ...(offers.card ? [await connection.chargeSavedCard(orderOf(rig), rig.savedCards.paying)] : []),
         ...(offers['virtual-bank-account'] ? [await connection.start(byTransfer(orderOf(rig)))] : []),
       ]
       for (const start of starts) {
@@ -170,7 +170,7 @@ export function reversalsConformance(
 }
 
 export async function paid(rig: Rig) {
-  const { order, reference, handle } = await startedCard(rig)
+  const { order, reference, handle } = await startedOrder(rig)
   await rig.customer.payByCard(reference, { save: false })
   const outcome = await rig.connection.check(handle)
   assert.equal(outcome.kind, 'paid')

@@ -19,12 +19,15 @@ export interface Rig {
   upstream: Upstream
   /** Texts that must never appear in an outcome. */
   secrets: string[]
+  /** How its customers pay, where that is not by card. */
+  pays?: Pick<ChannelSample, 'channel' | 'input' | 'starts'>
   /** An amount that this provider takes. */
   price: { amount: number; currency: string; country: string }
   /** How many orders, and how many refunds, the upstream has written down, under whatever reference. */
   ordersMade(): number
   refundsMade(): number
   customer: {
+    /** These two: in the way of `pays`, where it has no cards. */
     payByCard(reference: string, options: { save: boolean }): Promise<void>
     failByCard(reference: string): Promise<void>
     transfer?(reference: string, amount: number): Promise<void>
@@ -44,7 +47,7 @@ export interface Rig {
      */
     expire?(reference: string): Promise<void>
   }
-  /** Tokens of saved cards and what becomes of them; absent when the provider knows no such thing. */
+  /** Tokens of saved cards and what becomes of them. A provider without cards knows none of them. */
   savedCards: { paying: string; declining: string; unheardOf: string; askingForAStep?: string }
   /** Where its API is, when that is not the root of `upstream`. */
   baseURL?: string
@@ -134,6 +137,13 @@ export interface Features {
   refundsByTransaction?: boolean
   /** 401 and 403 at a start call are a decline with `keysRefused`. */
   reportsRefusedKeys?: boolean
+  /**
+   * An order can be asked for by the provider's id alone. After a start whose answer was lost, a check is unknown, and
+   * a start that is repeated is refused.
+   */
+  ordersLackOurReference?: boolean
+  /** Only the whole of a payment can be refunded. */
+  refundsWholeOnly?: boolean
   /** The channels that it offers beside cards and bank transfers; the rig has `approve`, `refuse` and `expire`. */
   channels?: readonly ChannelSample[]
 }

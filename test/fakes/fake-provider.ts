@@ -21,8 +21,16 @@ export interface FakeProvider extends Omit<Rig, 'connection'> {
   refundsNeedAccounts?(): void
   /** For a provider whose older accounts get notices of another shape: from now on it sends those. */
   sendOlderNotices?(): void
-  /** The notices that it has to send, oldest first, signed as it signs them at that moment. Each is handed out once. */
-  takeNotices(): { headers: Record<string, string>; body: Buffer }[]
+  /**
+   * The notices that it has to send, oldest first, signed as it signs them at that moment. Each is handed out once.
+   * `url`: where to, for a provider that took it with the order. `headersTo`: for one that signs the address.
+   */
+  takeNotices(): {
+    headers: Record<string, string>
+    body: Buffer
+    url?: string | undefined
+    headersTo?(url: string): Record<string, string>
+  }[]
 }
 
 export interface Entry {

@@ -1,24 +1,40 @@
 import assert from 'node:assert/strict'
 import { type Currency, money } from '../../src/kernel/money.ts'
-import type { Order, OrderHandle, Outcome, RefundOrder } from '../../src/providers/provider.ts'
+import type { Order, OrderHandle, Outcome, RefundOrder, Started } from '../../src/providers/provider.ts'
 import type { Rig } from './conformance-rig.ts'
 
 /** Orders, payments and refunds for the conformance suites. */
 
-export async function startedCard(rig: Rig, changes: Partial<Order> = {}) {
+/** By card, or as `rig.pays` says. */
+export async function startedOrder(rig: Rig, changes: Partial<Order> = {}) {
   const order = orderOf(rig, changes)
-  const start = await rig.connection.start(order)
-  assert.equal(start.kind, 'link')
-  return { order, start, reference: order.reference, handle: handleOf(order, start, 'card') }
+  const answer = await rig.connection.start(order)
+  assert.equal(answer.kind, rig.pays?.starts ?? 'link', JSON.stringify(answer))
+  const start = answer as Started
+  return { order, start, reference: order.reference, handle: handleOf(order, start, order.channel) }
 }
 
+/** With what the provider's notices said of it, where an adapter needs that. */
+export function withNotices({ provider, connection, notices }: Rig, handle: OrderHandle): OrderHandle {
+  if (!provider.capabilities.noticesHaveFacts) return handle
+  const facts = (['paid', 'refund'] as const).flatMap((kind) => {
+    const body = notices.bodyOf(kind, handle.reference)
+    const reading = body && connection.readNotice(notices.sign(body, new Date()))
+    return reading?.kind === 'notice' && reading.facts ? [reading.facts] : []
+  })
+  return { ...handle, notices: { url: NOTICE_URL, facts } }
+}
+
+const NOTICE_URL = 'https://pay.example/notices/1'
+
 export async function refundable(rig: Rig): Promise<RefundOrder> {
-  const { order, reference, handle } = await startedCard(rig)
+  const { order, reference, handle } = await startedOrder(rig)
   await rig.customer.payByCard(reference, { save: false })
   const outcome: Outcome = await rig.connection.check(handle)
   assert.equal(outcome.kind, 'paid')
   const transactionIds = outcome.receipts.map(({ transactionId }) => transactionId)
-  return { reference: newReference(), order: handle, transactionIds, amount: order.amount, reason: 'returned' }
+  const paid = withNotices(rig, handle)
+  return { reference: newReference(), order: paid, transactionIds, amount: order.amount, reason: 'returned' }
 }
 
 export const handleOf = (
@@ -42,10 +58,11 @@ export function orderOf(rig: Rig, changes: Partial<Order> = {}): Order {
     customer: { email: 'ada@example.com', name: 'Adébáyọ̀ Ọlá', phoneNumber: null },
     merchantName: 'Ada & Sons',
     returnURL: 'https://shop.example/return?order=1',
+    noticeURL: NOTICE_URL,
     startedAt: new Date(),
     expiresAt: new Date(Date.now() + 3_600_000),
-    channel: 'card',
-    input: {},
+    channel: rig.pays?.channel ?? 'card',
+    input: rig.pays?.input ?? {},
     saveCard: false,
     ...changes,
   }

@@ -260,9 +260,9 @@ test('the channels of a country, with what to send and to choose from', async ()
     ...{ country: 'GH', currency: 'GHS', limits: { min: 100, max: 5_000_000 } },
     fields: ['phoneNumber', 'network'],
     networks: [
-      { code: 'mtn', name: 'MTN MoMo', phoneNumber: true },
-      { code: 'telecel', name: 'Telecel Cash', phoneNumber: true },
-      { code: 'at', name: 'AT Money', phoneNumber: true },
+      { code: 'mtn', name: 'MTN MoMo', phoneNumber: true, available: true },
+      { code: 'telecel', name: 'Telecel Cash', phoneNumber: true, available: true },
+      { code: 'at', name: 'AT Money', phoneNumber: true, available: true },
     ],
     ...{ phonePrefix: '+233', banks: [], lifetimeSeconds: 180 },
   })
@@ -272,7 +272,12 @@ test('the channels of a country, with what to send and to choose from', async ()
   const paybill = (await list('country=KE')).data.find(
     ({ currency, channel }: { currency: string; channel: string }) => currency === 'KES' && channel === 'mobile-money',
   )
-  assert.deepEqual(paybill.networks[1], { code: 'mpesa-paybill', name: 'M-PESA Paybill', phoneNumber: false })
+  assert.deepEqual(paybill.networks[1], {
+    code: 'mpesa-paybill',
+    name: 'M-PESA Paybill',
+    phoneNumber: false,
+    available: true,
+  })
   assert.deepEqual((await list('country=FR')).data, [])
   assert.equal((await shop.call('GET', '/payments/v1/channels')).status, 400)
 })

@@ -28,14 +28,11 @@ export async function* askAll(sandbox: Sandbox, keys: Extract<Keys, { kind: 'the
 type Question = [string, () => Promise<unknown>]
 
 function questionsFor(sandbox: Sandbox, { settings, baseURL }: Extract<Keys, { kind: 'there' }>): Question[] {
-  const { provider, keyToBreak, wrongToken, wrongTransaction } = sandbox
+  const { provider, keyToBreak, wrongToken } = sandbox
   const connect = (settings: Record<string, string>): ProviderClient =>
     provider.connect({ mode: 'sandbox', settings, baseURL, http: providerHttp() })
   const connection = connect(settings)
-  const order = newOrder(sandbox)
-  let handle: OrderHandle | undefined
-
-  const questions: Question[] = [
+  const ofKeys: Question[] = [
     ['the keys are good', async () => expect(await connection.verifyKeys(), 'good')],
     [
       'a wrong key is bad',
@@ -45,6 +42,39 @@ function questionsFor(sandbox: Sandbox, { settings, baseURL }: Extract<Keys, { k
         expect(await connect({ ...settings, [keyToBreak]: broken }).verifyKeys(), 'bad')
       },
     ],
+  ]
+  const questions = wrongToken ? [...ofKeys, ...ofCards(sandbox, connection, wrongToken)] : ofKeys
+  const { lists } = connection
+  for (const [name, list] of Object.entries(lists ?? {})) {
+    const range = { from: new Date(Date.now() - 3_600_000), to: new Date() }
+    questions.push([
+      `the ${name} of an hour are listed`,
+      async () => expect(await list(range, null), 'page', 'unsupported'),
+    ])
+  }
+  if (provider.capabilities.offers['virtual-bank-account']) {
+    questions.push(['an account is opened for one order', () => openAccount(sandbox, connection)])
+  }
+  for (const { starts, price: amount, ...wanted } of sandbox.channels ?? []) {
+    questions.push([
+      `${wanted.channel} in ${amount.currency} starts with ${starts}, and the order waits`,
+      async () => {
+        const order = { ...newOrder(sandbox), ...wanted, amount }
+        const start = expect(await connection.start(order), starts)
+        const { providerReference = order.reference } = start as { providerReference?: string }
+        // Some sandboxes pay an order by themselves.
+        expect(await connection.check(handleOf(order, providerReference, order.channel)), 'pending', 'paid')
+      },
+    ])
+  }
+  return questions
+}
+
+/** An order that is started by card, and what becomes of it. */
+function ofCards(sandbox: Sandbox, connection: ProviderClient, wrongToken: string): Question[] {
+  const order = newOrder(sandbox)
+  let handle: OrderHandle | undefined
+  const questions: Question[] = [
     ['an unknown order is missing', async () => expect(await connection.check(handleOf(newOrder(sandbox))), 'missing')],
     [
       'a card is taken on a page, and the order waits for it',
@@ -74,13 +104,13 @@ function questionsFor(sandbox: Sandbox, { settings, baseURL }: Extract<Keys, { k
       async () => {
         assert.ok(handle, 'there is an order')
         const reference = newReference()
-        const transactionIds = [wrongTransaction]
+        const transactionIds = [sandbox.wrongTransaction]
         const wanted: RefundOrder = { reference, order: handle, transactionIds, amount: order.amount, reason: null }
         expect(await connection.refund(wanted), ...sandbox.refundOfNothing)
       },
     ],
   ]
-  const { listReversals, lists } = connection
+  const { listReversals } = connection
   if (listReversals) {
     questions.push([
       'an order that was never paid has no refunds and disputes',
@@ -88,28 +118,6 @@ function questionsFor(sandbox: Sandbox, { settings, baseURL }: Extract<Keys, { k
         assert.ok(handle, 'there is an order')
         const said = expect(await listReversals(handle, []), 'reversals', 'missing')
         if (said.kind === 'reversals') assert.deepEqual([said.refunds, said.disputes], [[], []])
-      },
-    ])
-  }
-  for (const [name, list] of Object.entries(lists ?? {})) {
-    const range = { from: new Date(Date.now() - 3_600_000), to: new Date() }
-    questions.push([
-      `the ${name} of an hour are listed`,
-      async () => expect(await list(range, null), 'page', 'unsupported'),
-    ])
-  }
-  if (provider.capabilities.offers['virtual-bank-account']) {
-    questions.push(['an account is opened for one order', () => openAccount(sandbox, connection)])
-  }
-  for (const { starts, price: amount, ...wanted } of sandbox.channels ?? []) {
-    questions.push([
-      `${wanted.channel} in ${amount.currency} starts with ${starts}, and the order waits`,
-      async () => {
-        const order = { ...newOrder(sandbox), ...wanted, amount }
-        const start = expect(await connection.start(order), starts)
-        const { providerReference = order.reference } = start as { providerReference?: string }
-        // Some sandboxes pay an order by themselves.
-        expect(await connection.check(handleOf(order, providerReference, order.channel)), 'pending', 'paid')
       },
     ])
   }

@@ -9,8 +9,8 @@ export interface Sandbox {
   country: string
   /** The setting that is wrong in the question about wrong keys. */
   keyToBreak: string
-  /** An unknown saved card, in the provider's format. */
-  wrongToken: string
+  /** An unknown saved card, in the provider's format. Absent: it has no cards, and no question about them is asked. */
+  wrongToken?: string
   /** An unknown transaction, in the provider's format. */
   wrongTransaction: string
   /**
@@ -69,6 +69,17 @@ const ROWS: Record<string, Omit<Sandbox, 'provider'>> = {
       secretKey: 'A663NRZA544DDPEM7KDN7Z8HRV6YXD8S',
       contractCode: '5867418298',
     },
+  },
+  pawapay: {
+    ...{ price: money(1_500, 'ZMW' as Currency), country: 'ZM', keyToBreak: 'apiToken', repeated: 'one order' },
+    ...{ wrongTransaction: '1', refundOfNothing: ['refused'] },
+    // Their sandbox asks on no phone: this number pays by itself.
+    channels: [
+      {
+        ...{ channel: 'mobile-money', price: money(1_500, 'ZMW' as Currency), country: 'ZM', starts: 'prompt' },
+        input: { phoneNumber: '+260763456789', network: 'mtn' },
+      },
+    ],
   },
   stripe: {
     ...{ price: money(1_099, 'USD' as Currency), country: 'US', keyToBreak: 'secretKey', repeated: 'one order' },

@@ -46,7 +46,7 @@ function cellsOf(capabilities: Capabilities): string[] {
     `\`${name}\``,
     currenciesOf(capabilities, 'card'),
     currenciesOf(capabilities, 'virtual-bank-account'),
-    few(countries),
+    capabilities.offersOfAccount ? 'those of your account' : few(countries),
   ]
 }
 

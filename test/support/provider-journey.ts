@@ -5,7 +5,8 @@ import { ANNOUNCED } from '../../src/events/event.ts'
 import { audit } from '../../src/payments/state/audit.ts'
 import { recordsAfter } from '../../src/payments/store/audit-records.ts'
 import type { Features } from '../fakes/conformance-rig.ts'
-import { FAKES } from '../fakes/index.ts'
+import type { Fake } from '../fakes/fake-provider.ts'
+import { FAKES_WITH_CARDS } from '../fakes/index.ts'
 import { eventually } from './paying.ts'
 import type { At, ProviderWorld } from './provider-world.ts'
 import { newVisitor, SHOP, type Visitor } from './visitor.ts'
@@ -18,11 +19,12 @@ export async function withEach(
   world: ProviderWorld,
   what: string,
   register: (features: Features, place: At) => void,
+  fakes: readonly Fake[] = FAKES_WITH_CARDS,
 ): Promise<At[]> {
-  const places = await Promise.all(FAKES.map(({ start }) => world.addProvider(start)))
+  const places = await Promise.all(fakes.map(({ start }) => world.addProvider(start)))
   describe(what, { concurrency: true }, () => {
     for (const [index, place] of places.entries()) {
-      describe(place.name, { concurrency: 1 }, () => register(FAKES[index]?.features ?? assert.fail(), place))
+      describe(place.name, { concurrency: 1 }, () => register(fakes[index]?.features ?? assert.fail(), place))
     }
   })
   return places

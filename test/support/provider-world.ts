@@ -149,9 +149,9 @@ export function at<Fake extends FakeProvider>(world: ProviderWorld, shop: Shop, 
     initialize: (changes = {}) => shop.initialize({ provider: name, ...order, user, ...changes }),
     async pump(times = 1) {
       const notices = fake.takeNotices()
-      for (const { headers, body } of notices) {
+      for (const { headers, body, headersTo, url = noticeUrl(world, shop, name) } of notices) {
         for (let time = 0; time < times; time++) {
-          const { status } = await request(noticeUrl(world, shop, name), 'POST', headers, body.toString())
+          const { status } = await request(url, 'POST', headersTo?.(url) ?? headers, body.toString())
           assert.equal(status, 200)
         }
       }

@@ -528,6 +528,8 @@ export interface OfferedChannel {
     name: string
     /** Whether it needs a phone number. `false`: the customer pays from the menu of the network. */
     phoneNumber: boolean
+    /** Whether it takes payments now. `false`: show it, so that customers do not look for it. */
+    available: boolean
   }[]
   /** The prefix of phone numbers of the country. */
   phonePrefix: string | null

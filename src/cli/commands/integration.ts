@@ -1,8 +1,9 @@
 import { type CommandDeps, privateAllowedBy } from '../../compose.ts'
 import { type Config, readConfig } from '../../config/config.ts'
+import { readOffers } from '../../integrations/account-offers.ts'
 import { SANDBOX_MERCHANT_ID } from '../../integrations/create-merchant.ts'
 import { DEFAULT_PRIORITY, type IntegrationRecord, MAX_PRIORITY } from '../../integrations/integration.ts'
-import { listIntegrations } from '../../integrations/integration-store.ts'
+import { findIntegration, listIntegrations } from '../../integrations/integration-store.ts'
 import { integrationView } from '../../integrations/integration-view.ts'
 import {
   checkIntegration,
@@ -83,12 +84,12 @@ export function integrationCommands(providers: readonly Provider[]): Command[] {
         if (setsKeys(provider, changes)) await checkAfterNewKeys(deps.database, scope, provider.capabilities.name)
         const clients = setsKeys(provider, changes) ? await openProviders(config, deps, providers) : undefined
         const { name } = provider.capabilities
-        return {
-          config,
-          urls,
-          record: saved,
-          warning: clients ? await warnOfKeys({ providers: clients }, scope, name) : null,
+        const warning = clients ? await warnOfKeys({ providers: clients }, scope, name) : null
+        if (clients && !warning) {
+          await readOffers({ database: deps.database, providers: clients }, { owner: scope, provider: name })
         }
+        const record = (await findIntegration(deps.database, deps.secrets, scope, name)) ?? saved
+        return { config, urls, record, warning }
       })
       const view = viewOf(urls, scope, provider, record)
       const next = warning

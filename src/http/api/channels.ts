@@ -60,7 +60,7 @@ function rowsOf(
   })
 }
 
-function choicesOf({ networks: byCountry, banks = [], lifetimeSeconds }: Offer, country: Country) {
+function choicesOf({ networks: byCountry, closed, banks = [], lifetimeSeconds }: Offer, country: Country) {
   const networks = byCountry?.[country] ?? []
   const needsNumber = networks.some((each) => !PAID_FROM_MENU.has(each))
   return {
@@ -69,7 +69,10 @@ function choicesOf({ networks: byCountry, banks = [], lifetimeSeconds }: Offer, 
       ...(networks.length > 1 ? ['network'] : []),
       ...(banks.length > 1 ? ['bank'] : []),
     ],
-    networks: networks.map((code) => ({ code, name: MOBILE_NETWORKS[code], phoneNumber: !PAID_FROM_MENU.has(code) })),
+    networks: networks.map((code) => ({
+      ...{ code, name: MOBILE_NETWORKS[code], phoneNumber: !PAID_FROM_MENU.has(code) },
+      available: !closed?.[country]?.includes(code),
+    })),
     phonePrefix: needsNumber ? (dialPrefix(country) ?? null) : null,
     banks: [...banks],
     lifetimeSeconds: lifetimeSeconds ?? null,

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import type { Database } from '../../database/database.ts'
+import { readOffers } from '../../integrations/account-offers.ts'
 import type { Integration, IntegrationRecord } from '../../integrations/integration.ts'
 import type { IntegrationCache } from '../../integrations/integration-cache.ts'
 import type { IntegrationChanges } from '../../integrations/integration-changes.ts'
@@ -84,7 +85,7 @@ export function integrationRoutes(app: App, deps: Deps): void {
         (!country || countries.includes(country)) && (!currency || currencies.includes(currency))
       const integrations = await listEnabledIntegrations(database, request.caller)
       return {
-        data: integrations.filter(fits).map(({ keysVersion, settingsGiven, ...shown }) => shown),
+        data: integrations.filter(fits).map(({ keysVersion, settingsGiven, offers, ...shown }) => shown),
         nextCursor: null,
       }
     },
@@ -140,7 +141,9 @@ export function integrationRoutes(app: App, deps: Deps): void {
       deps.integrationCache.invalidate(caller.merchantId)
       if (setsKeys(wanted, changes)) await checkAfterNewKeys(deps.database, caller, record.provider)
       const warning = setsKeys(wanted, changes) ? await warnOfKeys(deps, caller, record.provider) : null
-      return { ...view(record, caller), warning }
+      if (!warning) await readOffers(deps, { owner: caller, provider: record.provider })
+      const saved = await findIntegration(database, secrets, caller, record.provider)
+      return { ...view(saved ?? record, caller), warning }
     },
   )
 

@@ -26,11 +26,12 @@ export function noticeRoutes(
   // The signature covers the raw bytes, so the content type is ignored.
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MAX_NOTICE_BYTES }, (_, body, done) => done(null, body))
 
-  app.post<{ Params: { provider: string; mode: string; merchant: string } }>(
-    '/notices/:provider/:mode/:merchant',
+  // `token`: what an adapter added to the address of an order, see `OrderNotices`.
+  app.post<{ Params: { provider: string; mode: string; merchant: string; token?: string } }>(
+    '/notices/:provider/:mode/:merchant/:token?',
     { schema: { hide: true }, bodyLimit: MAX_NOTICE_BYTES },
     async (request) => {
-      const { provider, mode, merchant } = request.params
+      const { provider, mode, merchant, token } = request.params
       const merchantId = parseId('merchant', merchant)
       if (!merchantId || (mode !== 'sandbox' && mode !== 'live')) throw noProviderAccount()
       const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
@@ -42,7 +43,7 @@ export function noticeRoutes(
         deps,
         owner,
         provider,
-        { body, headers },
+        { body, headers, token },
         {
           keys,
           beforeLookUp: () => limits.noticeLookUp(request),

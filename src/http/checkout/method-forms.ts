@@ -116,7 +116,10 @@ function bankField({ channel, banks = [] }: Method, view: View): Html | null {
   )
 }
 
-function mobileFields({ channel, networks = [], codeBeforehand = [] }: Method, view: View): Html {
+function mobileFields(
+  { channel, networks = [], codeBeforehand = [], codeHelp, closed = [] }: Method,
+  view: View,
+): Html {
   const { texts, payment, known } = view
   const { country } = payment
   const typed = typedIn(view, channel)
@@ -125,7 +128,8 @@ function mobileFields({ channel, networks = [], codeBeforehand = [] }: Method, v
   const looksLike = typed?.mistakes.find(({ why }) => why === 'looks like')?.network
   const guessed = looksLike ?? (number && guessNetwork(country, number.national))
   const given = looksLike ?? (typed ? typed.values.network : known.network)
-  const chosen = networks.find((each) => each === given) ?? networks.find((each) => each === guessed)
+  const open = networks.filter((each) => !closed.includes(each))
+  const chosen = open.find((each) => each === given) ?? open.find((each) => each === guessed)
   const wrong = (field: MethodMistake['field']) => {
     const mistake = typed?.mistakes.find((each) => each.field === field)
     const isFirstMistake = mistake !== undefined && mistake === typed?.mistakes[0]
@@ -142,14 +146,14 @@ function mobileFields({ channel, networks = [], codeBeforehand = [] }: Method, v
   })
   const radios = networks.map(
     (each) =>
-      html`<label class="choice"><input type="radio" name="network" value="${each}"${flag('data-code', codeBeforehand.includes(each))}${flag('checked', each === chosen)}><span><bdi>${MOBILE_NETWORKS[each]}</bdi></span></label>`,
+      html`<label class="choice"><input type="radio" name="network" value="${each}"${flag('data-code', codeBeforehand.includes(each))}${flag('checked', each === chosen)}${flag('disabled', closed.includes(each))}><span><bdi>${MOBILE_NETWORKS[each]}</bdi>${closed.includes(each) ? html` <small>${texts.closed}</small>` : null}</span></label>`,
   )
   const network = wrong('network').mistake
   const described = attributes({ 'aria-describedby': network && 'network-error' })
   const names = codeBeforehand.map((each) => MOBILE_NETWORKS[each]).join(', ')
   return html`${asksNumber ? phone : null}
 ${
-  networks.length > 1
+  networks.length > 1 || closed.length > 0
     ? html`<input type="hidden" name="guess" value="${chosen === guessed ? chosen : ''}">
 <fieldset class="networks"${described}${flag('data-wrong tabindex="-1"', network !== undefined)}><legend>${texts.network}</legend>${all(radios)}${network ? mistakeNote('network', network) : null}</fieldset>`
     : null
@@ -159,6 +163,7 @@ ${
     ? textField({
         ...{ id: 'mobile-code', name: 'code', label: texts.codeBeforehand(names), value: typed?.values.code ?? '' },
         class: 'beforehand',
+        hint: codeHelp,
         isRequired: false,
         attributes: { type: 'text', inputmode: 'numeric', autocomplete: 'off', maxlength: '32', dir: 'ltr' },
         ...wrong('code'),

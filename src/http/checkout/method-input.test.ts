@@ -69,3 +69,15 @@ test('a bank is one of the list', () => {
   assert.deepEqual(read({ ...USSD, banks: [{ code: '1', name: 'One' }] }, {}).input, { bank: '1' })
   assert.deepEqual(read({ channel: 'qr', amountCharged: 1 }, {}), { input: {}, mistakes: [] })
 })
+
+test('a network that was closed since the form was shown is not taken, and no other in its place', () => {
+  const two = { ...GHANA, networks: ['mtn', 'airtel'], codeBeforehand: [], closed: ['airtel'] } as const
+  const values = { phoneNumber: '0733456700', network: 'airtel', bank: '', code: '' }
+  // One number looks like it, the other does not.
+  for (const phoneNumber of ['0733456700', '0783456700']) {
+    const { input, mistakes } = readMethodForm(two, { ...values, phoneNumber }, 'RW', '')
+    assert.deepEqual([input, mistakes], [{}, [{ field: 'network', why: 'network' }]])
+  }
+  const only = { ...two, networks: ['airtel'] } as const
+  assert.equal(readMethodForm(only, { ...values, network: '' }, 'RW', '').mistakes.length, 1)
+})

@@ -62,16 +62,19 @@ function readBank({ banks = [] }: Method, { bank }: MethodValues): { input: Chan
 }
 
 function readMobileMoney(
-  { networks = [], codeBeforehand = [] }: Method,
+  { networks: all = [], codeBeforehand = [], closed = [] }: Method,
   values: MethodValues,
   country: string,
   guess: string,
 ): { input: ChannelInput; mistakes: MethodMistake[] } {
   const mistakes: MethodMistake[] = []
+  const networks = all.filter((each) => !closed.includes(each))
   const number = parsePhoneNumber(values.phoneNumber, country)
   const guessed = number && guessNetwork(country, number.national)
   const chosen = networks.find((each) => each === values.network)
-  const network = networks.length === 1 ? networks[0] : (chosen ?? networks.find((each) => each === guessed))
+  const only = all.length === 1 ? networks[0] : undefined
+  const isClosed = closed.some((each) => each === values.network)
+  const network = only ?? chosen ?? (isClosed ? undefined : networks.find((each) => each === guessed))
   const needsNumber = !network || !PAID_FROM_MENU.has(network)
   if (needsNumber && values.phoneNumber === '') mistakes.push({ field: 'phoneNumber', why: 'missing' })
   else if (needsNumber && !number) mistakes.push({ field: 'phoneNumber', why: 'phone number' })

@@ -21,6 +21,7 @@ export function prompt(screen: Of<'prompt'>, view: View): Html {
   const ways = [
     texts.noPromptPhone,
     ...(input?.phoneNumber ? [texts.noPromptNumber(shownNumber(input.phoneNumber))] : []),
+    ...(given.again ? [given.again] : []),
     ...(menu && input.network ? [texts.noPromptMenu(MOBILE_NETWORKS[input.network], `\u2066${menu}\u2069`)] : []),
   ].map((way) => html`<li>${way}</li>`)
   return html`<div class="state"><span class="mark">${CHANNEL_ICONS['mobile-money']}</span>

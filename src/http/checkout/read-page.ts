@@ -4,6 +4,7 @@ import type { IntegrationCache } from '../../integrations/integration-cache.ts'
 import { listEnabledIntegrations } from '../../integrations/integration-store.ts'
 import type { Channel } from '../../kernel/channel.ts'
 import type { PaymentId } from '../../kernel/ids.ts'
+import type { MobileNetwork } from '../../kernel/mobile-networks.ts'
 import { Problem } from '../../kernel/problem.ts'
 import { pooledRandomBytes } from '../../kernel/random.ts'
 import type { Branding } from '../../merchants/branding.ts'
@@ -143,8 +144,16 @@ export function pageReader(
       .filter((option) => option.amountCharged <= amountCharged)
       .map((option) => offerOf(option.capabilities, channel, currency))
     const networks = new Set(offers.flatMap((each) => each?.networks?.[country] ?? []))
-    const codeBeforehand = offers.flatMap((each) => each?.codeBeforehand ?? [])
-    return { channel, amountCharged, networks: [...networks], ...(codeBeforehand.length > 0 && { codeBeforehand }) }
+    const codeBeforehand = offers.flatMap((each) => each?.codeBeforehand?.[country] ?? [])
+    const codeHelp = offers.find((each) => each?.codeHelp?.[country])?.codeHelp?.[country]
+    const isOpen = (network: MobileNetwork) =>
+      offers.some((each) => each?.networks?.[country]?.includes(network) && !each.closed?.[country]?.includes(network))
+    const closed = [...networks].filter((network) => !isOpen(network))
+    return {
+      ...{ channel, amountCharged, networks: [...networks] },
+      ...(codeBeforehand.length > 0 && { codeBeforehand, ...(codeHelp && { codeHelp }) }),
+      ...(closed.length > 0 && { closed }),
+    }
   }
 
   /** Saved cards of every provider that can charge them at the shown price. */

@@ -22,6 +22,10 @@ export interface Method {
   networks?: readonly MobileNetwork[]
   /** Of those networks: the customer makes a code on the phone first. */
   codeBeforehand?: readonly MobileNetwork[]
+  /** How that code is made, in the provider's own words. */
+  codeHelp?: string
+  /** Of them: those that cannot be used at the moment. */
+  closed?: readonly MobileNetwork[]
   banks?: readonly { code: string; name: string }[]
 }
 

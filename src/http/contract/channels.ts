@@ -27,6 +27,9 @@ export const OfferedChannel = Type.Object(
         phoneNumber: Type.Boolean({
           description: 'Whether it needs a phone number. `false`: the customer pays from the menu of the network.',
         }),
+        available: Type.Boolean({
+          description: 'Whether it takes payments now. `false`: show it, so that customers do not look for it.',
+        }),
       }),
     ),
     phonePrefix: nullable(Type.String({ description: 'The prefix of phone numbers of the country.' })),

@@ -182,7 +182,7 @@ export const channelExample = {
   currency: 'GHS',
   limits: { min: 100, max: 500_000 },
   fields: ['phoneNumber', 'network'],
-  networks: [{ code: 'mtn', name: 'MTN MoMo', phoneNumber: true }],
+  networks: [{ code: 'mtn', name: 'MTN MoMo', phoneNumber: true, available: true }],
   phonePrefix: '+233',
   banks: [{ code: '044', name: 'Access Bank' }],
   lifetimeSeconds: 180,

@@ -1,3 +1,4 @@
+import { capabilitiesWith } from '../../integrations/integration.ts'
 import { listIntegrations } from '../../integrations/integration-store.ts'
 import { integrationView } from '../../integrations/integration-view.ts'
 import { orderIntegrations } from '../../integrations/manage-integrations.ts'
@@ -31,9 +32,10 @@ export function providerRoutes(app: App, deps: DashboardDeps): void {
       return index < 0 ? records.length : index
     }
     const rows = offered.map((provider) => {
-      const { name, title, countries, currencies, offers } = provider.capabilities
+      const { name, title, offers } = provider.capabilities
       const channels = channelsOf(provider.capabilities)
       const record = records.find((each) => each.provider === name)
+      const { countries, currencies } = capabilitiesWith(provider.capabilities, record ?? {})
       const noticeURL = links.notices(scope, name)
       return {
         ...{ provider: name, title, channels, countries, currencies, noticeURL },

@@ -9,7 +9,8 @@ import type { BankAccount, RefundOutcome } from '../../providers/provider.ts'
 import { callProvider } from '../call-provider.ts'
 import { changePayment, writeDecision } from '../change-payment.ts'
 import type { PaymentDeps } from '../deps.ts'
-import { type Attempt, handleOf } from '../state/attempt.ts'
+import { orderHandle } from '../order-handle.ts'
+import type { Attempt } from '../state/attempt.ts'
 import { type Review, refundsByPeople, returnedByHand } from '../state/open-money.ts'
 import { type Change, type Decision, decide, type PaymentState } from '../state/payment-state.ts'
 import {
@@ -187,6 +188,7 @@ export async function sendRefund(deps: PaymentDeps, refund: Refund, lease: Refun
     (await findStateByOrder(deps.database, attempt, attempt, reference)) !== undefined ||
     isOrderOfAnother(deps.database, attempt, reference)
   const isByPerson = refundsByPeople([refund], await reviewsOf(deps.database, refund.paymentId)).length > 0
+  const order = await orderHandle(deps, attempt)
   let wasAsked = false
   const mayAsk = async () => {
     wasAsked = await markAsked(deps.database, refund.id, lease, deps.clock.now())
@@ -198,7 +200,7 @@ export async function sendRefund(deps: PaymentDeps, refund: Refund, lease: Refun
     return callProvider(deps, attempt, 'refund', (provider) =>
       provider.refund({
         reference: refundReference(refund.id),
-        order: handleOf(attempt),
+        order,
         transactionIds: refund.transactionIds,
         amount: money(refund.amount, refund.currency as Currency),
         reason: refund.reason,

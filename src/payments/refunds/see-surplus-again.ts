@@ -1,7 +1,8 @@
 import { type Outcome, type RefundOutcome, unknown } from '../../providers/provider.ts'
 import { callProvider } from '../call-provider.ts'
 import type { PaymentDeps } from '../deps.ts'
-import { type Attempt, handleOf } from '../state/attempt.ts'
+import { orderHandle } from '../order-handle.ts'
+import type { Attempt } from '../state/attempt.ts'
 import { contradictionOf } from '../state/new-receipt.ts'
 import type { Refund } from '../state/refund.ts'
 import { hasLostMoney, totalsOf } from '../state/reversed-money.ts'
@@ -26,7 +27,8 @@ export async function seeAgain(
   const refunds = await refundsOf(deps.database, surplus.paymentId)
   const others = paying && (isMatched || paying.id !== surplus.id) ? [paying] : []
   for (const attempt of isMatched ? others : [surplus, ...others]) {
-    const outcome = await callProvider(deps, attempt, 'check', (client) => client.check(handleOf(attempt)))
+    const order = await orderHandle(deps, attempt)
+    const outcome = await callProvider(deps, attempt, 'check', (client) => client.check(order))
     if (outcome.kind === 'unknown' || outcome.kind === 'processing')
       return { ...unknown('the provider has not named this money again'), neverSent: true }
     const receipts = await receiptsOf(deps.database, attempt.paymentId)

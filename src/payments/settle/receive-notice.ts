@@ -19,6 +19,7 @@ import { claimWaitingNotices, endNotice, insertNotice, postponeNotices, referenc
 import { findStateByOrder } from '../store/payment-states.ts'
 import { isOrderOfAnother } from '../store/provider-audit.ts'
 import { insertUnmatched, readRecordedMoney } from '../store/receipts.ts'
+import { refundsDueNow } from '../store/refunds.ts'
 import { type NoticeKeys, type NoticeKeysCache, noticeKeysCache } from './read-notice-keys.ts'
 import { askOrder, checkAttempt, noticeResult, settleAttempt, statusOf } from './settle-attempt.ts'
 
@@ -48,7 +49,7 @@ export async function receiveNotice(
   deps: PaymentDeps,
   owner: Owner,
   provider: string,
-  raw: { body: Buffer; headers: Record<string, string> },
+  { token, ...raw }: { body: Buffer; headers: Record<string, string>; token?: string | undefined },
   guards: NoticeGuards = unguarded(deps),
 ): Promise<Received> {
   const known = deps.providers.find(provider)
@@ -58,12 +59,13 @@ export async function receiveNotice(
   const { keys } = guards
   const cached = keys.cached(owner, provider)
   if (!cached) guards.beforeLookUp()
-  const notice = { ...raw, receivedAt: deps.clock.now() }
+  const url = deps.links.notices(owner, provider) + (token ? `/${token}` : '')
+  const notice = { ...raw, receivedAt: deps.clock.now(), url }
   const current = cached ?? (await keys.read(owner, provider))
   if (!cached) guards.afterLookUp(current.list.length > 0)
-  let signed = readWith(current, notice)
+  let signed = await readWith(current, notice)
   if (signed.reading.kind === 'forged' && cached && guards.mayReadAgain())
-    signed = readWith(await keys.read(owner, provider), notice)
+    signed = await readWith(await keys.read(owner, provider), notice)
   const { keysVersion, reading } = signed
   if (reading.kind === 'forged') return reading
   const scope = { ...owner, place: current.place }
@@ -93,9 +95,10 @@ interface Signed {
  * Verifies with the current keys, then with retired ones, whose orders are still paid, refunded and disputed. An
  * unknown merchant answers like a bad signature, so that strangers cannot find out which merchant uses which provider.
  */
-function readWith({ list }: NoticeKeys, notice: RawNotice): Signed {
+async function readWith({ list }: NoticeKeys, notice: RawNotice): Promise<Signed> {
   let best: Signed = { keysVersion: NO_KEYS, reading: { kind: 'forged', because: 'no such keys' } }
   for (const { keysVersion, client } of list) {
+    await client.prepareNotice?.(notice)
     const reading = read(() => client.readNotice(notice))
     if (reading.kind !== 'forged' && reading.kind !== 'hint') return { keysVersion, reading }
     if (best.reading.kind === 'forged') best = { keysVersion, reading }
@@ -159,6 +162,7 @@ export async function processNotice(unreserved: PaymentDeps, notice: Notice): Pr
   const { attempt } = found
   if (REVERSAL_NOTICES.has(says)) {
     const reconciled = await reconcileForNotice(deps, attempt)
+    if (reconciled.kind === 'unsupported') await refundsDueNow(database, attempt, deps.clock.now())
     await endNotice(database, notice, { ...noticeResultOf(reconciled), attemptId: attempt.id })
     return
   }

@@ -5,7 +5,8 @@ import type { Outcome, Receipt, SavedCard } from '../../providers/provider.ts'
 import { askProvider } from '../call-provider.ts'
 import { changePayment, writeDecision } from '../change-payment.ts'
 import { type PaymentDeps, withReserved } from '../deps.ts'
-import { type Attempt, comesInParts, handleOf, isUnasked } from '../state/attempt.ts'
+import { orderHandle } from '../order-handle.ts'
+import { type Attempt, comesInParts, isUnasked } from '../state/attempt.ts'
 import { contradictionOf, newReceiptsOf, type RecordedMoney, splitSurplus } from '../state/new-receipt.ts'
 import type { Notice } from '../state/notice.ts'
 import type { OutcomeReport } from '../state/outcome-report.ts'
@@ -27,7 +28,7 @@ export type Signal = Pick<OutcomeReport, 'outcome' | 'source' | 'noticeSays' | '
   /** The receipts in the notice that caused it. */
   noticeReceipts?: Receipt[]
   /** The notice that caused it. It is processed when the outcome is applied, and the money that it names is on record. */
-  notice?: Pick<Notice, 'id' | 'receivedAt'>
+  notice?: Pick<Notice, 'id' | 'receivedAt' | 'reading'>
   /** The provider call that it is the answer to. */
   call?: CallRecord
 }
@@ -234,9 +235,9 @@ export async function askOrder(
 ): Promise<{ state: PaymentState; outcome: Outcome | null }> {
   // A signed notice about such an attempt proves that its provider was called: before the database was restored.
   if (isUnasked(attempt) && why.source !== 'notice') return { state: await readState(deps, attempt), outcome: null }
-  const { answer: outcome, record: call } = await askProvider(deps, attempt, 'check', (client) =>
-    client.check(handleOf(attempt)),
-  )
+  const { reading } = why.notice ?? {}
+  const order = await orderHandle(deps, attempt, reading?.kind === 'notice' ? reading.facts : undefined)
+  const { answer: outcome, record: call } = await askProvider(deps, attempt, 'check', (client) => client.check(order))
   const state = await settleAttempt(deps, attempt, { ...why, outcome, call, whenAsked: statusOf(attempt) })
   return { state, outcome }
 }

@@ -90,6 +90,7 @@ export function orderOf(
     customer: { email, name, phoneNumber },
     merchantName,
     returnURL: links.comeBack(attempt.id),
+    ...(capabilities.noticesHaveFacts && { noticeURL: links.notices(attempt, attempt.provider) }),
     startedAt: attempt.createdAt,
     expiresAt: new Date(Math.min(openUntil, payment.expiresAt.getTime())),
     saveCard: attempt.saveCard,

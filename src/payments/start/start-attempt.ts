@@ -119,18 +119,21 @@ export function planIntent(
   const decision = addAttempt(before, newAttempt(before, { ...start, keysVersion, chargedAtOnce }, deps.clock.now()))
   const attempt = decision.state.attempts.at(-1) as Attempt
   const saved = savedCardFor(deps, before.payment, attempt, start, cards)
-  const { merchantName, input = {} } = start
-  return { decision, intent: intentOf(deps, decision.state, attempt, { merchantName, saved, input }) }
+  const { merchantName, capabilities, input = {} } = start
+  return { decision, intent: intentOf(deps, decision.state, attempt, { merchantName, capabilities, saved, input }) }
 }
 
 function intentOf(
   deps: PaymentDeps,
   state: PaymentState,
   attempt: Attempt,
-  { merchantName, saved, input }: Pick<Intent, 'merchantName' | 'saved'> & { input: ChannelInput },
+  {
+    merchantName,
+    capabilities,
+    saved,
+    input,
+  }: Pick<Intent, 'merchantName' | 'saved'> & Pick<Start, 'capabilities'> & { input: ChannelInput },
 ): Intent {
-  const capabilities = deps.providers.find(attempt.provider)?.capabilities
-  if (!capabilities) throw new Error(`${attempt.provider} not found`)
   const order = orderOf(deps, state.payment, attempt, { capabilities, merchantName, input })
   return { state, attempt, merchantName, saved, order }
 }
@@ -181,7 +184,10 @@ export function writeConfirmed(
   const chosen = { card: waiting.instructions.savedCard }
   const saved = savedCardFor(deps, state.payment, waiting, chosen, context.cards)
   writeDecision(tx, deps, state, decision)
-  return intentOf(deps, decision.state, attemptIn(decision.state, waiting.id), { merchantName, saved, input: {} })
+  const capabilities = deps.providers.find(waiting.provider)?.capabilities
+  if (!capabilities) throw new Error(`${waiting.provider} not found`)
+  const confirmed = attemptIn(decision.state, waiting.id)
+  return intentOf(deps, decision.state, confirmed, { merchantName, capabilities, saved, input: {} })
 }
 
 /** `onPage`: the customer waits on the checkout page, and failover is possible. */

@@ -167,6 +167,26 @@ for (const outcome of [UNKNOWN, { kind: 'processing' } as const]) {
   })
 }
 
+test('an order that cannot be asked for is a case after an hour, and any answer closes it', () => {
+  const before = newPaymentState()
+  const begun = addAttempt(before, newAttempt(before, 'mobile-money', START)).state
+  const attempt = begun.attempts[0] as Attempt
+  const lost: Outcome = { kind: 'unknown', because: 'its name is lost', unaskable: true }
+  const check = (state: PaymentState, outcome: Outcome, seconds: number) =>
+    settleWith(state, state.attempts[0] as Attempt, outcome, { source: 'check', now: after(seconds) })
+  const soon = check(begun, lost, 59 * MINUTE)
+  assert.deepEqual([soon.state.attempts[0]?.status, soon.state.cases], ['processing', []])
+  assert.deepEqual(check(begun, UNKNOWN, 61 * MINUTE).state.cases, [], 'silence may end')
+  const late = check(soon.state, lost, 61 * MINUTE)
+  assert.deepEqual(
+    late.state.cases.map(({ reason, subject }) => [reason, subject.id]),
+    [['unanswered', attempt.id]],
+  )
+  assert.deepEqual(check(late.state, lost, 62 * MINUTE).state.cases, late.state.cases, 'once')
+  for (const answer of [declined(), paid(receipt(PRICE))])
+    assert.equal(check(late.state, answer, 63 * MINUTE).state.cases[0]?.closedBy, 'books')
+})
+
 test('a refused key is no answer', () => {
   const ended = signal(openLink(), 'check', DAY, { ...declined(), keysRefused: true } as Outcome)
   assert.equal(ended.attempts[0]?.answeredAt, null)

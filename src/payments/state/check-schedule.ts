@@ -2,6 +2,7 @@
 // attempt is checked with increasing intervals (backoff) until its outcome is known and no more money can arrive. It
 // ends with an answer and not with a date: without a clear answer after the instructions had ended, an attempt is
 // asked about for as long as it exists.
+import type { Outcome } from '../../providers/provider.ts'
 import { type Attempt, type CheckSchedule, comesInParts, isUnasked, isUnstarted, phoneMayAsk } from './attempt.ts'
 
 const SECOND = 1_000
@@ -165,6 +166,16 @@ function nextStep(start: Date, every: number, now: Date): Date {
 export function restartSchedule(now: Date): CheckSchedule {
   return { since: now, count: 0, missingInARow: 0, nextAt: null, lastActivityAt: null }
 }
+
+/** The answer to the start was lost, and the order cannot be asked for. A notice comes sooner than that, or never. */
+export const isLostStart = ({ status, checks }: Attempt, outcome: Outcome, now: Date): boolean =>
+  outcome.kind === 'unknown' &&
+  outcome.unaskable === true &&
+  status === 'processing' &&
+  now.getTime() - checks.since.getTime() >= LATE_APPROVAL_MS
+
+export const LOST_START =
+  'unanswered: the answer to its start was lost, and the provider cannot be asked for it. Look in its dashboard, and end the attempt if nothing was paid.'
 
 export const UNANSWERED = 'unanswered: the provider has given no clear answer for seven days. It is asked once a day.'
 

@@ -5,7 +5,7 @@ import type { Outcome, Receipt } from '../../providers/provider.ts'
 import { type Attempt, comesInParts, isOpen, payableAgain } from './attempt.ts'
 import { attemptAfter } from './attempt-after.ts'
 import { raise, reasonOf, settleCases } from './case.ts'
-import { isOverdue, restartSchedule, UNANSWERED, withNextCheck } from './check-schedule.ts'
+import { isLostStart, isOverdue, LOST_START, restartSchedule, UNANSWERED, withNextCheck } from './check-schedule.ts'
 import {
   AFTER_LOSS,
   areIdsProviders,
@@ -244,7 +244,9 @@ function withAttempt(state: PaymentState, before: Attempt, attempt: Attempt, now
   const after = withNextCheck(attempt, before, now)
   const next = replaceAttempt(state, after)
   if (isOverdue(after, now)) return raise(next, after, UNANSWERED, { now })
-  return settleCases(next, after.id, now, ({ summary }) => summary === UNANSWERED)
+  const isAnswered = (summary: string) =>
+    summary === UNANSWERED || (summary === LOST_START && after.status !== 'processing')
+  return settleCases(next, after.id, now, ({ summary }) => isAnswered(summary))
 }
 
 /**
@@ -339,7 +341,9 @@ function applyOutcome(state: PaymentState, before: Attempt, attempt: Attempt, re
   const after = isOnRecord
     ? attemptAfter(state, known, { kind: 'pending', receipts: [] }, { ...report, noticeSays: undefined })
     : attemptAfter(state, known, outcome, report)
-  return decide(withAttempt(state, before, after, now), statusChange(before, after), now)
+  const next = withAttempt(state, before, after, now)
+  const raised = isLostStart(after, outcome, now) ? raise(next, after, LOST_START, { now }) : next
+  return decide(raised, statusChange(before, after), now)
 }
 
 /** The provider's "paid" refers to money that is on record and was partly reversed. This is no contradiction. */

@@ -7,6 +7,8 @@ import { ALL_PLACES, groupByPlace, type Place, rowsOfEachPlace } from '../../ker
 import type { Scope } from '../../kernel/scope.ts'
 import type { SecretBox } from '../../kernel/secret-box.ts'
 import { dueTimes, type Postponed } from '../../outbound/call-limits.ts'
+import type { Facts } from '../../providers/provider.ts'
+import type { Attempt } from '../state/attempt.ts'
 import type { Notice, NoticeState } from '../state/notice.ts'
 import { PSEUDONYM } from '../state/personal-data.ts'
 
@@ -192,6 +194,15 @@ export async function deleteUnmatchedNotices(db: Queries, before: Date, limit: n
      where n.place between ${ALL_PLACES.first} and ${ALL_PLACES.last} and n.place = old.place and n.id = old.id and n.state = old.state
     returning n.received_at as at`)
   return rows.map(({ at }) => at)
+}
+
+/** What the processed notices about an attempt said, oldest first. */
+export async function noticeFacts(db: Queries, { id, place }: Pick<Attempt, 'id' | 'place'>): Promise<Facts[]> {
+  const rows = await db.rows<{ facts: Facts }>(sql`
+    select reading -> 'facts' as facts from notices
+     where place = ${place} and attempt_id = ${uuidOf(id)} and reading -> 'facts' is not null
+     order by received_at, id`)
+  return rows.map(({ facts }) => facts)
 }
 
 /** The providers of which this merchant has a notice on record. */

@@ -219,6 +219,17 @@ export function saveUnanswered(tx: Writes, refund: Refund, dueAt: Date): void {
      where place = ${placeOf(refund.id)} and id = ${uuidOf(refund.id)}`)
 }
 
+/** The provider is asked for the pending refunds of an attempt now: a notice says that one has changed. */
+export async function refundsDueNow(
+  db: Queries,
+  { id, place }: Pick<Attempt, 'id' | 'place'>,
+  now: Date,
+): Promise<void> {
+  await db.rows(sql`
+    update refunds set due_at = ${now}
+     where place = ${place} and attempt_id = ${uuidOf(id)} and status = 'pending' and due_at > ${now}::timestamptz`)
+}
+
 /** True once for each refund. The process that holds the lease asks the provider next. */
 export async function markAsked(db: Queries, id: RefundId, { token }: RefundLease, now: Date): Promise<boolean> {
   const row = await db.row(sql`

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { FAKES } from '../../fakes/index.ts'
+import { FAKES_WITH_CARDS } from '../../fakes/index.ts'
 import { openBrowser } from '../../support/browser.ts'
 import { newCustomer, openMerchantSite, reaches } from '../../support/customer.ts'
 import { type At, newEmail, startProviderWorld } from '../../support/provider-world.ts'
@@ -9,7 +9,7 @@ import { type At, newEmail, startProviderWorld } from '../../support/provider-wo
 // Every provider's own page is where the customer goes, and comes back from: never in a frame.
 
 const world = await startProviderWorld()
-const places = await Promise.all(FAKES.map(({ start }) => world.addProvider(start)))
+const places = await Promise.all(FAKES_WITH_CARDS.map(({ start }) => world.addProvider(start)))
 const shop = await openMerchantSite()
 const browser = await openBrowser()
 const WITHOUT_SCRIPTS = { javaScriptEnabled: false }

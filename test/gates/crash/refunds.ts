@@ -3,7 +3,7 @@ import { connect, type Database } from '../../../src/database/database.ts'
 import { sql } from '../../../src/database/sql.ts'
 import { SANDBOX_MERCHANT_ID } from '../../../src/integrations/create-merchant.ts'
 import type { FakeProvider } from '../../fakes/fake-provider.ts'
-import { FAKES } from '../../fakes/index.ts'
+import { FAKES_WITH_CARDS } from '../../fakes/index.ts'
 import { Killer } from '../killer.ts'
 import { Shop } from '../provider-chaos/shop.ts'
 import type { Random } from '../random.ts'
@@ -12,7 +12,7 @@ import { headersOf } from '../settings.ts'
 import { COPIES, withCopies } from './slots.ts'
 
 // These providers have no idempotency key for refunds: a repeated request makes a second refund.
-const TESTED = FAKES.filter(({ features }) => !features.idempotentRefunds)
+const TESTED = FAKES_WITH_CARDS.filter(({ features }) => !features.idempotentRefunds)
 const CLIENTS = 8
 const PAYMENTS_PER_KILL = 4
 const PAID_WITHIN_MS = 120_000

@@ -96,7 +96,9 @@ export async function compare(
     differences: [
       ...compareEntries('receipt', receipts, taken),
       ...compareEntries('refund', sentBack, givenBack),
-      ...attempts.filter(({ status }) => status === 'processing').map((each) => `${each.reference}: still processing`),
+      ...attempts
+        .filter((each) => each.status === 'processing' && !isLostStart(each, fake, orders))
+        .map((each) => `${each.reference}: still processing`),
       ...attempts
         .filter((attempt) => attempt.needs_review && !isForPerson(attempt, fake, orders))
         .map((each) => `${each.reference} (${each.status}): needs a person: ${each.needs_review}`),
@@ -120,15 +122,23 @@ const enough = (payments: { status: string }[]) =>
   payments.filter(({ status }) => status === 'successful').length > payments.length / 3
 
 /** Surplus whose ids the provider did not issue is not refunded without a person, nor is a wrong amount accepted. */
-function isForPerson(
-  { needs_review, order_reference }: AttemptRow,
-  { takesWrongAmounts = false }: PlayedProvider,
-  orders: Map<string, Ordered>,
-): boolean {
-  if (needs_review?.startsWith('surplus: ')) return true
+function isForPerson(attempt: AttemptRow, fake: PlayedProvider, orders: Map<string, Ordered>): boolean {
+  const { needs_review, order_reference } = attempt
+  if (needs_review?.startsWith('surplus: ') || isLostStart(attempt, fake, orders)) return true
+  const { takesWrongAmounts = false } = fake
   const order = orders.get(order_reference)
   const isWrong = order !== undefined && order.amount > 0 && order.amount !== order.requested
   return takesWrongAmounts && isWrong && (needs_review?.startsWith('amount_mismatch: ') ?? false)
+}
+
+/** Nothing was paid, and the provider cannot be asked for what it never answered: a person ends the attempt. */
+function isLostStart(
+  { status, needs_review, order_reference }: AttemptRow,
+  { ordersLackOurReference = false }: PlayedProvider,
+  orders: Map<string, Ordered>,
+): boolean {
+  const isCase = status === 'processing' && needs_review?.startsWith('unanswered: ') === true
+  return ordersLackOurReference && isCase && orders.get(order_reference)?.amount === 0
 }
 
 /** Compares by id: nothing twice, nothing missing, nothing unknown to the other side. */

@@ -16,9 +16,11 @@ import type { AttemptSeen, PaymentSeen, Shop } from './shop.ts'
 export interface PlayedProvider
   extends Pick<
     FakeProvider,
-    'provider' | 'price' | 'customer' | 'refundAtProvider' | 'disputeAtProvider' | 'closeDispute'
+    'provider' | 'price' | 'pays' | 'customer' | 'refundAtProvider' | 'disputeAtProvider' | 'closeDispute'
   > {
   savedCards: Partial<FakeProvider['savedCards']>
+  refundsWholeOnly?: boolean
+  ordersLackOurReference?: boolean
   /** A charge may be of another amount than it was asked for. */
   takesWrongAmounts?: boolean
   ledger(): ReturnType<FakeProvider['ledger']> | Promise<ReturnType<FakeProvider['ledger']>>
@@ -91,12 +93,13 @@ export class Visit {
 
   /** `again`: the same customer's next payment. `sample`: one that is paid by this channel. */
   constructor(world: World, random: Random, number: number, { again = '', sample }: VisitOptions = {}) {
-    const { price } = sample ?? world.fake
-    this.sample = sample
+    const { pays } = world.fake
+    this.sample = sample ?? world.channels.find((each) => each === pays)
+    const { price } = this.sample ?? world.fake
     this.#world = world
     this.#random = random
     this.#number = number
-    this.#amount = sample?.price.amount ?? random.between(40_000, 5_000_000)
+    this.#amount = this.sample?.price.amount ?? random.between(40_000, 5_000_000)
     this.reference = `chaos-${number}${again}`
     // Most are signed in with the shop; the others' cards are reached by initialize alone.
     this.#user = { email: `customer-${number}@example.com`, id: number % 4 === 0 ? null : `customer-${number}` }
@@ -140,8 +143,16 @@ export class Visit {
     return this.#world.shop.payment(this.reference)
   }
 
+  /** By card, unless the provider has none. */
+  get #byDefault(): { channel: Channel; input: object } {
+    return this.#world.fake.pays ?? { channel: 'card', input: {} }
+  }
+
   /** The merchant initializes an attempt, half of the time with an idempotency key. */
-  async initialize(channel: Channel = 'card', { saveCard = false, input = {} } = {}): Promise<AttemptSeen | undefined> {
+  async initialize(
+    channel: Channel = this.#byDefault.channel,
+    { saveCard = false, input = this.#byDefault.input } = {},
+  ): Promise<AttemptSeen | undefined> {
     const { shop, fake, told } = this.#world
     const { name } = fake.provider.capabilities
     const headers: Record<string, string> = this.#random.chance(0.5) ? { 'idempotency-key': crypto.randomUUID() } : {}
@@ -188,6 +199,10 @@ export class Visit {
    * Follows the instructions of the attempt: the provider's page, a step at the bank, or a confirmation on our page.
    */
   async pay(attempt: AttemptSeen | undefined, press: Button = 'pay'): Promise<void> {
+    if (this.#world.fake.pays && attempt?.instructions) {
+      await this.decide(attempt, press === 'decline' ? 'refuse' : 'approve')
+      return
+    }
     const link = attempt?.instructions?.link
     if (!attempt || !link) return
     const { shop, fake } = this.#world
@@ -254,7 +269,8 @@ export class Visit {
     const payment = await this.read()
     if (payment?.status !== 'successful') return
     const third = Math.ceil(payment.amountPaid / 3)
-    const amounts = this.#random.pick([[undefined], [third], [third, third], [third, undefined]])
+    const parts = [[third], [third, third], [third, undefined]]
+    const amounts = this.#random.pick([[undefined], ...(this.#world.fake.refundsWholeOnly ? [] : parts)])
     const told = { payment: this.reference, keys: amounts.length, ids: [] as string[] }
     this.#world.told.refunds.push(told)
     for (const amount of amounts) {

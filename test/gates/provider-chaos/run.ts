@@ -62,13 +62,15 @@ async function run(
   const merchant = await service.addMerchant()
   const shop = new Shop(copies, randomOf(seed, 3), merchant)
   await shop.setUp(fakes[0])
-  const fake = twoAccounts(database, ...fakes)
+  const features = findFake(provider)?.features
+  const { refundsWholeOnly = false, ordersLackOurReference = false } = features ?? {}
+  const fake = { ...twoAccounts(database, ...fakes), refundsWholeOnly, ordersLackOurReference }
   const killer = new Killer(randomOf(seed, 4), copies.slots, kills)
   const way = new TroubledWay(randomOf(seed, 1), fakes, killer)
   const noticePath = new URL(parts.links.notices(merchant, provider)).pathname
   const courier = new Courier(randomOf(seed, 2), fake, copies, noticePath)
   const told = newTold()
-  const channels = findFake(provider)?.features.channels ?? []
+  const channels = features?.channels ?? []
   const world: World = { shop, merchant, fake, channels, database, secrets: parts.secrets, webhook: listener.url, told }
   try {
     const startedAt = performance.now()

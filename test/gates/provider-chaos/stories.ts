@@ -77,9 +77,9 @@ const REFUNDABLE: ReadonlySet<Story> = new Set([
 export async function visit(world: World, random: Random, number: number): Promise<(() => Promise<void>) | undefined> {
   const { provider, press } = world.fake
   const hasAccounts = provider.capabilities.offers[BANK] !== undefined
+  const byCard = [...BY_CARD, ...(press ? BY_TEST_CARD : BY_SAVED_CARD)]
   const stories = [
-    ...BY_CARD,
-    ...(press ? BY_TEST_CARD : BY_SAVED_CARD),
+    ...(provider.capabilities.offers.card ? byCard : []),
     ...(hasAccounts ? BY_TRANSFER : []),
     ...(world.channels.length > 0 ? BY_CHANNEL : []),
   ]

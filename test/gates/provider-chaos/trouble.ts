@@ -163,11 +163,12 @@ export class Courier {
   }
 
   /** Retries until it is accepted, as providers do. */
-  async #deliver({ headers, body }: Notice, delayMs: number): Promise<void> {
+  async #deliver(notice: Notice, delayMs: number): Promise<void> {
+    const { body } = notice
     await pause(delayMs)
     let status = 0
     for (let tries = 0; tries < MOST_TRIES; tries++) {
-      status = await this.#post(headers, body)
+      status = await this.#post(notice)
       if (status === 200) return
       if (this.#isStopped) return // no copy is left to take it
       if (status < 500) return void this.refused.push(`a notice was answered with ${status}: ${body}`)
@@ -177,15 +178,16 @@ export class Courier {
   }
 
   /** 599: no copy is up, or it was killed meanwhile. */
-  async #post(headers: Record<string, string>, body: Buffer): Promise<number> {
+  async #post({ headers, body, url, headersTo }: Notice): Promise<number> {
     const baseUrl = this.#copies.pick(this.#random)
     if (!baseUrl) return 599
+    const address = baseUrl + (url ? new URL(url).pathname : this.#path)
     const request = {
       method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
+      headers: { 'content-type': 'application/json', ...(headersTo?.(address) ?? headers) },
       body: new Uint8Array(body),
     }
-    return fetch(baseUrl + this.#path, request).then(
+    return fetch(address, request).then(
       ({ status }) => status,
       () => 599,
     )

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import type { FakeProvider } from '../../fakes/fake-provider.ts'
-import { FAKES, findFake } from '../../fakes/index.ts'
+import { FAKES_WITH_CARDS, findFake } from '../../fakes/index.ts'
 import { closedPort } from '../../support/listener.ts'
 import { eventually } from '../../support/paying.ts'
 import { letPass } from '../../support/payment-records.ts'
@@ -103,7 +103,7 @@ const NOTHING_BEGAN: Record<
 
 /** Each provider is asked first once. */
 const pairs = await Promise.all(
-  FAKES.map(({ provider, start }) => {
+  FAKES_WITH_CARDS.map(({ provider, start }) => {
     const second = findFake(provider.capabilities.name === 'paystack' ? 'monnify' : 'paystack') ?? assert.fail()
     return Promise.all([start({ after }), second.start({ after })])
   }),

@@ -6,7 +6,7 @@ import { makeChecksDue } from '../../../src/payments/store/attempts.ts'
 import type { ClientOptions, Provider, ProviderClient } from '../../../src/providers/provider.ts'
 import { PROVIDERS } from '../../../src/providers/registry.ts'
 import type { FakeProvider } from '../../fakes/fake-provider.ts'
-import { FAKES } from '../../fakes/index.ts'
+import { FAKES_WITH_CARDS } from '../../fakes/index.ts'
 import type { Said } from '../../fakes/upstream.ts'
 import { defaultSecretOf } from '../../support/delivering.ts'
 import { findLeaks, listenIn, type Planted, type Trace, tracesInDatabase } from '../../support/leaks.ts'
@@ -60,7 +60,7 @@ function told(text: string): string {
     : whole
 }
 
-const places = await Promise.all(FAKES.map(({ start }) => world.addProvider(start)))
+const places = await Promise.all(FAKES_WITH_CARDS.map(({ start }) => world.addProvider(start)))
 
 /** Their refusals and mistakes, which quote what we sent: the key in the header, the card's token in the body. */
 function echoes({ provider, secrets, savedCards }: FakeProvider): Said[] {

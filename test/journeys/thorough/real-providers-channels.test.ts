@@ -3,12 +3,14 @@ import { test } from 'node:test'
 import { providerName } from '../../../src/kernel/channel.ts'
 import { makeChecksDue } from '../../../src/payments/store/attempts.ts'
 import type { ChannelSample, Features } from '../../fakes/conformance-rig.ts'
+import { FAKES } from '../../fakes/index.ts'
 import { assertAllAgree, becomes, withEach } from '../../support/provider-journey.ts'
 import { type At, startProviderWorld } from '../../support/provider-world.ts'
 
 const world = await startProviderWorld()
 const { database } = world
-const places = await withEach(world, 'channels beside cards and transfers', journeys)
+const withChannels = FAKES.filter(({ features }) => features.channels)
+const places = await withEach(world, 'channels beside cards and transfers', journeys, withChannels)
 
 /** What `data.data` has for the customer. */
 const SHOWN: Record<ChannelSample['starts'], string> = {

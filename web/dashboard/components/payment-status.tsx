@@ -63,7 +63,9 @@ const PROVIDERS: Record<string, string> = {
   paystack: 'Paystack',
   flutterwave: 'Flutterwave',
   monnify: 'Monnify',
+  pawapay: 'pawaPay',
   stripe: 'Stripe',
+  mpesa: 'M-PESA Daraja',
 }
 export const PROVIDER_OPTIONS = Object.entries(PROVIDERS)
 

@@ -125,7 +125,7 @@ export default function Providers() {
             keyOf={({ provider }) => provider}
             columns={[
               { name: 'Provider', show: (row) => <Name row={row} /> },
-              { name: 'Currencies', show: ({ currencies }) => currencies.join(', ') },
+              { name: 'Currencies', show: ({ currencies }) => currencies.join(', ') || 'Those of your account' },
               {
                 name: 'Actions',
                 kind: 'actions',

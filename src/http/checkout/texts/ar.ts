@@ -41,6 +41,7 @@ export const ar: Texts = {
   qrNote: 'تمسح رمزًا بتطبيق مصرفك.',
   mobileNumber: 'رقم محفظة الهاتف',
   network: 'الشبكة',
+  closed: 'غير متاح الآن',
   codeBeforehand: (networks) => `الرمز الذي أنشأته على هاتفك (${networks})`,
   wrongPhoneNumber: (prefix) => `هذا ليس رقم هاتف محمول في هذا البلد. يبدأ الرقم بـ ${prefix} أو بـ 0.`,
   chooseNetwork: 'اختر شبكة هذا الرقم.',

@@ -41,6 +41,7 @@ export const en: Texts = {
   qrNote: 'You scan a code with the app of your bank.',
   mobileNumber: 'Mobile money number',
   network: 'Network',
+  closed: 'not available right now',
   codeBeforehand: (networks) => `Code that you made on your phone (${networks})`,
   wrongPhoneNumber: (prefix) => `This is not a mobile number of this country. It begins with ${prefix} or with 0.`,
   chooseNetwork: 'Choose the network of this number.',

@@ -42,6 +42,7 @@ export const fr: Texts = {
   qrNote: 'Vous scannez un code avec l’application de votre banque.',
   mobileNumber: 'Numéro mobile money',
   network: 'Réseau',
+  closed: 'indisponible pour le moment',
   codeBeforehand: (networks) => `Code obtenu sur votre téléphone (${networks})`,
   wrongPhoneNumber: (prefix) => `Ce n’est pas un numéro mobile de ce pays. Il commence par ${prefix} ou par 0.`,
   chooseNetwork: 'Choisissez le réseau de ce numéro.',

@@ -41,6 +41,7 @@ export const sw: Texts = {
   qrNote: 'Unaskani msimbo kwa programu ya benki yako.',
   mobileNumber: 'Namba ya pesa kwa simu',
   network: 'Mtandao',
+  closed: 'haipatikani kwa sasa',
   codeBeforehand: (networks) => `Msimbo uliotengeneza kwenye simu yako (${networks})`,
   wrongPhoneNumber: (prefix) => `Hii si namba ya simu ya nchi hii. Huanza na ${prefix} au 0.`,
   chooseNetwork: 'Chagua mtandao wa namba hii.',

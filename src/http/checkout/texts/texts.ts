@@ -37,6 +37,8 @@ export interface Texts {
   qrNote: string
   mobileNumber: string
   network: string
+  /** Beside a mobile network that takes no payments at the moment. */
+  closed: string
   codeBeforehand(networks: string): string
   wrongPhoneNumber(prefix: string): string
   chooseNetwork: string

@@ -89,7 +89,7 @@ export async function startGateway(
       },
       async takeNotices() {
         await untilSent()
-        return waiting.splice(0)
+        return waiting.splice(0).map((body) => ({ body }))
       },
     }
   }

@@ -1,6 +1,6 @@
 import type { Random } from '../../random.ts'
 import { DAY } from './clock.ts'
-import type { WeeksProvider } from './sale.ts'
+import type { Posted, WeeksProvider } from './sale.ts'
 
 const LOST = 0.2
 const DOUBLED = 0.2
@@ -8,8 +8,7 @@ const LATE = 0.15
 const LATE_BY_MS = [DAY, 21 * DAY] as const
 const RETRY_MS = DAY / 4
 
-interface Waiting {
-  body: Buffer
+interface Waiting extends Posted {
   at: number
 }
 
@@ -30,14 +29,14 @@ export class Post {
   }
 
   async collect(): Promise<void> {
-    for (const body of await this.#fake.takeNotices()) {
+    for (const posted of await this.#fake.takeNotices()) {
       if (this.#random.chance(LOST)) {
         this.counts.lost++
         continue
       }
       const isDoubled = this.#random.chance(DOUBLED)
       if (isDoubled) this.counts.doubled++
-      for (let copy = 0; copy < (isDoubled ? 2 : 1); copy++) this.#waiting.push({ body, at: this.#dueAt() })
+      for (let copy = 0; copy < (isDoubled ? 2 : 1); copy++) this.#waiting.push({ ...posted, at: this.#dueAt() })
     }
   }
 
@@ -45,9 +44,9 @@ export class Post {
   async during(fate: 'lost' | 'delivered', act: () => Promise<unknown>): Promise<void> {
     await this.collect()
     await act()
-    for (const body of await this.#fake.takeNotices()) {
+    for (const posted of await this.#fake.takeNotices()) {
       if (fate === 'lost') this.counts.lost++
-      else this.#waiting.push({ body, at: this.#now() })
+      else this.#waiting.push({ ...posted, at: this.#now() })
     }
   }
 
@@ -56,15 +55,17 @@ export class Post {
     await this.collect()
     const due = this.#waiting.filter(({ at }) => at <= this.#now())
     this.#waiting = this.#waiting.filter(({ at }) => at > this.#now())
-    for (const { body } of due) {
-      const { status } = await fetch(this.#url, {
+    for (const { body, url, headersTo } of due) {
+      const address = url ?? this.#url
+      const signed = headersTo?.(address) ?? (this.#fake.sign(body) as Record<string, string>)
+      const { status } = await fetch(address, {
         method: 'POST',
-        headers: { 'content-type': 'application/json', ...(this.#fake.sign(body) as Record<string, string>) },
+        headers: { 'content-type': 'application/json', ...signed },
         body: new Uint8Array(body),
       })
       if (status < 400) this.counts.delivered++
       else this.counts.refused++
-      if (status >= 500) this.#waiting.push({ body, at: this.#now() + RETRY_MS })
+      if (status >= 500) this.#waiting.push({ body, url, headersTo, at: this.#now() + RETRY_MS })
     }
   }
 

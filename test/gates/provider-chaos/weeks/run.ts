@@ -100,6 +100,7 @@ async function stageOf(
   const url = service.parts.links.notices({ ...merchant, mode: 'sandbox' }, provider)
   const stage: Stage = {
     ...{ shop, fake, now, agenda: new Agenda(), deeds: new Map(), channels: played.features.channels ?? [] },
+    refundsWholeOnly: played.features.refundsWholeOnly ?? false,
     weather: new Weather(seed, fake, now),
     post: new Post(randomOf(seed, 2), fake, url, now),
   }
@@ -141,7 +142,7 @@ async function play(
     ...fake,
     ...{ renewsKeys: true, takesTwice: 'addTry' in fake },
     sign: (body) => fake.notices.sign(body, new Date()).headers,
-    takeNotices: async () => fake.takeNotices().map(({ body }) => body),
+    takeNotices: async () => fake.takeNotices(),
   })
   return { provider: fake.provider, of, mustBeSetUp: true, features: kind.features }
 }

@@ -30,7 +30,15 @@ export class Agenda {
 export interface WeeksProvider
   extends Pick<
     FakeProvider,
-    'provider' | 'price' | 'settings' | 'upstream' | 'customer' | 'disputeAtProvider' | 'closeDispute' | 'ledger'
+    | 'provider'
+    | 'price'
+    | 'pays'
+    | 'settings'
+    | 'upstream'
+    | 'customer'
+    | 'disputeAtProvider'
+    | 'closeDispute'
+    | 'ledger'
   > {
   refundAtProvider: FakeProvider['refundAtProvider']
   /** Where its API is, when that is not the root of `upstream`. */
@@ -43,7 +51,18 @@ export interface WeeksProvider
   refresh?(): Promise<void>
   /** The headers of a notice that is sent now; undefined when they are not signed. */
   sign(body: Buffer): Record<string, string | undefined>
-  takeNotices(): Promise<Buffer[]>
+  takeNotices(): Promise<Posted[]>
+}
+
+/** `url`: where to, if not to the address of the merchant. */
+export interface Posted extends Pick<ReturnType<FakeProvider['takeNotices']>[number], 'url' | 'headersTo'> {
+  body: Buffer
+}
+
+/** A provider whose price is whole takes no cents. */
+function amountOf({ fake: { price, pays } }: Stage, random: Random): number {
+  const amount = random.between(60_000, 5_000_000)
+  return pays && price.amount % 100 === 0 ? amount - (amount % 100) : amount
 }
 
 export interface Stage {
@@ -54,6 +73,8 @@ export interface Stage {
   weather: Weather
   post: Post
   agenda: Agenda
+  /** Only the whole of a payment can be refunded. */
+  refundsWholeOnly: boolean
   now(): number
   /** What was done about a payment beside paying it, by its reference. */
   deeds: Map<string, Deeds>
@@ -86,7 +107,7 @@ export class Sale {
     stage.deeds.set(this.reference, this.deeds)
     this.#body = {
       reference: this.reference,
-      amount: random.between(60_000, 5_000_000),
+      amount: amountOf(stage, random),
       currency: price.currency,
       country: price.country,
       user: { email: `customer-${number}@example.com` },
@@ -97,10 +118,12 @@ export class Sale {
     this.stage.agenda.at(this.stage.now() + ms, act)
   }
 
-  async start(channel: Channel = 'card'): Promise<AttemptSeen | undefined> {
+  /** By card, unless the provider has none. */
+  async start(channel?: Channel): Promise<AttemptSeen | undefined> {
     const { shop, fake } = this.stage
     const { name } = fake.provider.capabilities
-    const body = { ...this.#body, provider: channel === 'card' ? name : `${name}-${channel}` }
+    const way = channel ? { channel, input: {} } : (fake.pays ?? { channel: 'card' as const, input: {} })
+    const body = { ...this.#body, ...way.input, provider: providerName(name, way.channel) }
     const answer = await shop.ask('initialize', 'POST', '/payments/v1/payments/initialize', body)
     if (answer.status !== 200) return undefined
     const payment = await shop.payment(this.reference)
@@ -134,9 +157,10 @@ export class Sale {
     if (attempt && due) await this.stage.fake.customer.transfer?.(orderOf(attempt), Math.ceil(due * share))
   }
 
-  /** By the merchant. */
-  async refund(amount?: number): Promise<void> {
-    const { shop } = this.stage
+  /** By the merchant. `part`: of it, where a part can be refunded. */
+  async refund(part?: number): Promise<void> {
+    const { shop, refundsWholeOnly } = this.stage
+    const amount = refundsWholeOnly ? undefined : part
     const payment = await shop.payment(this.reference)
     if (payment?.status !== 'successful') return
     const path = `/payments/v1/payments/${this.reference}/refunds`

@@ -6,7 +6,7 @@ import { DAY, HOUR, MINUTE } from './clock.ts'
 import { BANK, Sale, type Stage } from './sale.ts'
 import { ANSWERED, AWAY, REFUSED, type Window } from './weather.ts'
 
-type Kept = Pick<Features, 'wrongTransferAmounts' | 'channels'>
+type Kept = Pick<Features, 'wrongTransferAmounts' | 'channels' | 'refundsWholeOnly'>
 
 interface Story {
   weight: number
@@ -78,6 +78,7 @@ export const STORIES: Record<string, Story> = {
   },
   'refund fails after 20 days': {
     weight: 5,
+    isPossible: ({ weather }) => weather.canChangeRefunds,
     play: (sale) => paid(sale, async (order) => sale.after(DAY, () => refundThatFails(sale, order))),
   },
   'answer to a refund lost, and the list late': {
@@ -92,6 +93,7 @@ export const STORIES: Record<string, Story> = {
   },
   'refund of more than was asked for': {
     weight: 3,
+    isPossible: ({ weather }) => weather.canChangeRefunds,
     play: (sale) => paid(sale, async (order, attempt) => sale.after(DAY, () => refundThatGrows(sale, order, attempt))),
   },
   'dashboard refund after 25 days': {

@@ -70,6 +70,10 @@ export class Weather {
     return this.#wire.reverse !== undefined
   }
 
+  get canChangeRefunds(): boolean {
+    return this.#wire.failRefund !== undefined
+  }
+
   get canOmitList(): boolean {
     return this.#wire.omitList !== undefined
   }
@@ -123,7 +127,7 @@ export class Weather {
       if (!(answers500 && this.#isIn(answers500)) && !losesRefundAnswer) continue
       if (!this.#isAbout(asked, order)) continue
       if (!losesRefundAnswer) return this.#count('500 about one order', 'answering 500 before the work')
-      if (asked.method !== 'POST' || !/refund/.test(asked.path)) continue
+      if (asked.method !== 'POST' || !/refund|reversal/.test(asked.path)) continue
       this.set(order, { losesRefundAnswer: false })
       return this.#count('answers to refunds lost', 'answering 503 after the work')
     }
@@ -136,9 +140,9 @@ export class Weather {
   /** The fake knows the old keys alone: the new ones are translated on their way, and the old ones are refused. */
   #checkKeys(asked: Asked): Said | undefined {
     if (this.#now() < REFUSED[0]) return undefined
-    const { secretKey = '', apiKey = '' } = this.#fake.settings
+    const { secretKey = '', apiKey = '' } = keysOf(this.#fake.settings)
     const headerOf = (key: string) => [`Bearer ${key}`, `Basic ${Buffer.from(`${apiKey}:${key}`).toString('base64')}`]
-    const renewed = headerOf(this.renewedKeys().secretKey as string).indexOf(asked.headers.authorization as string)
+    const renewed = headerOf(keysOf(this.renewedKeys()).secretKey).indexOf(asked.headers.authorization as string)
     const isToken = !headerOf(secretKey).includes(asked.headers.authorization as string) && renewed === -1
     if (this.#now() >= REFUSED[1] && (isToken || renewed !== -1)) {
       if (!isToken) asked.headers.authorization = headerOf(secretKey)[renewed]
@@ -151,8 +155,8 @@ export class Weather {
   renewedKeys(): Record<string, string> {
     const { settings, renewsKeys } = this.#fake
     if (!renewsKeys) return settings
-    const secretKey = settings.secretKey?.replace(/\d(?=\D*$)/, (digit) => String((Number(digit) + 1) % 10)) as string
-    return { ...settings, secretKey }
+    const { secretName, secretKey } = keysOf(settings)
+    return { ...settings, [secretName]: secretKey.replace(/\d(?=\D*$)/, (digit) => String((Number(digit) + 1) % 10)) }
   }
 
   #isAbout({ path, body }: Asked, order: string): boolean {
@@ -177,8 +181,8 @@ export class Weather {
     if (order) this.#changeTransaction(json, order)
     const refund = Array.isArray(json) ? undefined : this.#wire.refundIn(json)
     const less = refund ? this.lessBy(refund) : 0
-    if (less > 0) this.#wire.failRefund(json)
-    if (less < 0) this.#wire.growRefund(json)
+    if (less > 0) this.#wire.failRefund?.(json)
+    if (less < 0) this.#wire.growRefund?.(json)
     for (const each of Object.values(json)) this.#walk(each)
   }
 
@@ -228,4 +232,11 @@ export class Weather {
     this.counts.set(what, (this.counts.get(what) ?? 0) + 1)
     return result
   }
+}
+
+/** The secret key, and the name of the setting that has it. */
+function keysOf({ secretKey, apiKey, apiToken, consumerKey, consumerSecret }: Record<string, string>) {
+  if (apiToken) return { secretName: 'apiToken', secretKey: apiToken, apiKey: '' }
+  if (consumerSecret) return { secretName: 'consumerSecret', secretKey: consumerSecret, apiKey: consumerKey ?? '' }
+  return { secretName: 'secretKey', secretKey: secretKey ?? '', apiKey: apiKey ?? '' }
 }

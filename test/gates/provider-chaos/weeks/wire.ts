@@ -15,9 +15,10 @@ export interface Wire {
   reverse?(transaction: Json): void
   /** Without the list of transfers that an answer has otherwise. */
   omitList?(transaction: Json): void
-  failRefund(refund: Json): void
+  /** These two: absent where no answer has refunds. */
+  failRefund?(refund: Json): void
   /** By half of it. */
-  growRefund(refund: Json): void
+  growRefund?(refund: Json): void
   /** What the transaction says is refunded, less that, which may be negative. */
   lessRefunded?(transaction: Json, amount: number): void
 }
@@ -57,6 +58,13 @@ const WIRES: Record<string, Wire> = {
     omitList: (it) => 'accountPayments' in it && Object.assign(it, { accountPayments: [] }),
     growRefund: (it) => grow(it, 'refundAmount'),
     failRefund: (it) => Object.assign(it, { refundStatus: 'FAILED' }),
+  },
+  pawapay: {
+    orderIn: (it) => ('depositId' in it && 'payer' in it ? it.clientReferenceId : undefined),
+    refundIn: (it) => ('refundId' in it && 'recipient' in it ? it.refundId : undefined),
+    disputeIn: () => undefined,
+    unpay: (it) => Object.assign(it, { status: 'PROCESSING' }),
+    // No list has refunds, and what is final stays final: it is not asked about again.
   },
   gateway: {
     orderIn: (it) => ('requested' in it || ('refunded' in it && 'at' in it) ? it.reference : undefined),
