@@ -29,8 +29,8 @@ export type NoticeReading =
       /** The provider's transaction, where it names that and no reference. */
       transactionId?: string
       /**
-       * What only a notice says, in the adapter's words: kept with the notice, and given back with `OrderHandle.notices`.
-       * No personal data, no secrets.
+       * What only a notice says, in the adapter's words: kept with the notice, and given back with
+       * `OrderHandle.notices`. No personal data, no secrets.
        */
       facts?: Facts
     }

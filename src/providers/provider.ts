@@ -191,8 +191,8 @@ export interface OrderHandle {
 /** The notices of an order, for a provider with `noticesHaveFacts`. */
 export interface OrderNotices {
   /**
-   * Where the provider shall send them, for one that takes the address with each order. The adapter may add a last part:
-   * a token that nobody can guess, where notices are not signed. `RawNotice.url` has it.
+   * Where the provider shall send them, for one that takes the address with each order. The adapter may add a last
+   * part: a token that nobody can guess, where notices are not signed. `RawNotice.url` has it.
    */
   url: string
   /** What they said so far, oldest first. */

@@ -138,8 +138,8 @@ export interface Features {
   /** 401 and 403 at a start call are a decline with `keysRefused`. */
   reportsRefusedKeys?: boolean
   /**
-   * An order can be asked for by the provider's id alone. After a start whose answer was lost, a check is unknown, and a
-   * start that is repeated is refused.
+   * An order can be asked for by the provider's id alone. After a start whose answer was lost, a check is unknown, and
+   * a start that is repeated is refused.
    */
   ordersLackOurReference?: boolean
   /** Only the whole of a payment can be refunded. */

@@ -37,11 +37,10 @@ function connect(options: ClientOptions): ProviderClient {
   const account = readSettings(options.settings)
   const api = openApi(options, account)
 
-  async function start(order: Order): Promise<Start> {
+  async function push(order: Order): Promise<Start> {
     const { amount, input, channel, noticeURL, merchantName, startedAt, expiresAt } = order
     const phone = /^\+(254\d{9})$/.exec(input.phoneNumber ?? '')?.[1]
-    if (channel !== 'mobile-money' || amount.currency !== SHILLING || input.network !== 'mpesa' || !phone)
-      return notOffered(channel)
+    if (amount.currency !== SHILLING || input.network !== 'mpesa' || !phone) return notOffered(channel)
     if (amount.amount % 100 !== 0) return declined('provider_error', 'amount_has_cents')
     assert(noticeURL, 'the callback has an address')
     const { shortCode, tillNumber, consumerSecret } = account
@@ -107,7 +106,19 @@ function connect(options: ClientOptions): ProviderClient {
       return login.kind === 'token' ? { kind: 'good' } : unanswered(login)
     },
 
-    start,
+    async start(order) {
+      switch (order.channel) {
+        case 'mobile-money':
+          return push(order)
+        case 'card':
+        case 'virtual-bank-account':
+        case 'ussd':
+        case 'bank':
+        case 'qr':
+          return notOffered(order.channel)
+      }
+    },
+
     chargeSavedCard: async ({ channel }) => notOffered(channel),
     check,
     readNotice: (notice) => readNotice(account.consumerSecret, notice),

@@ -80,6 +80,10 @@ async function run(
     const paidAt = performance.now()
     courier.becomeReliable()
     await courier.allDelivered()
+    if (fake.provider.capabilities.noticesHaveFacts) {
+      await endSteps(service, fake)
+      await courier.allDelivered()
+    }
     await copies.end() // whatever is left is done in rounds, by this process alone
     await endSteps(service, fake)
     const { rounds } = await settleInRounds(parts, () => untilAsked(service, merchant, provider))
