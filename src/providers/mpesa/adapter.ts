@@ -94,7 +94,7 @@ function connect(options: ClientOptions): ProviderClient {
     if (checkoutIds.length === 0) return NOT_FOUND
     const prompts: Prompt[] = []
     for (const checkoutId of checkoutIds.slice(0, MOST_PROMPTS)) prompts.push(await ask(checkoutId, order))
-    return outcomeOf(prompts, order, facts)
+    return outcomeOf(prompts, order, facts, new Date())
   }
 
   return {

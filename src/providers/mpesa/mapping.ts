@@ -55,8 +55,10 @@ export function promptOf({ checkoutId, code }: { checkoutId: string; code: strin
   return { checkoutId, kind: 'declined', declined: declined(known ?? 'other', code, checkoutId) }
 }
 
+const LONG_MS = 3_600_000
+
 /** An order has one prompt. If a start came twice to M-PESA, it has two, and each may be paid. */
-export function outcomeOf(prompts: Prompt[], order: OrderHandle, facts: readonly Fact[]): Outcome {
+export function outcomeOf(prompts: Prompt[], order: OrderHandle, facts: readonly Fact[], now: Date): Outcome {
   const paid = prompts.filter(({ kind }) => kind === 'paid')
   const receipts: Receipt[] = []
   for (const { checkoutId } of paid) {
@@ -74,7 +76,11 @@ export function outcomeOf(prompts: Prompt[], order: OrderHandle, facts: readonly
     const { checkoutId: _, ...answer } = unclear
     return answer
   }
-  if (prompts.some(({ kind }) => kind === 'open')) return { kind: 'pending', receipts: [] }
+  if (prompts.some(({ kind }) => kind === 'open')) {
+    // A phone asks for a minute. What is open for long waits for M-PESA, and "pending" would be a clear answer.
+    const isLong = now.getTime() - order.startedAt.getTime() > LONG_MS
+    return isLong ? { kind: 'processing' } : { kind: 'pending', receipts: [] }
+  }
   const last = prompts.findLast((prompt) => prompt.kind === 'declined')
   return last ? last.declined : unknown('there is no prompt')
 }

@@ -112,6 +112,8 @@ test('a code in no table is unknown, until the callback says the same; 4999 is s
 test('HTTP 500 says that the customer is asked, or nothing, by its words', async (t) => {
   const { connection, handle, fake } = await started(t)
   assert.deepEqual(await connection.check(handle()), { kind: 'pending', receipts: [] })
+  const startedAt = new Date(Date.now() - 3_700_000)
+  assert.deepEqual(await connection.check(handle([], { startedAt })), { kind: 'processing' }, 'after an hour')
   for (const errorMessage of ['Wrong credentials', 'Merchant does not exist', 'Internal Server Error', '']) {
     const text = JSON.stringify({ requestId: '1', errorCode: '500.001.1001', errorMessage })
     fake.upstream.garble = () => ({ status: 500, text })

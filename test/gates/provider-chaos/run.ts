@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { migrate } from '../../../src/database/migrate.ts'
 import { sql } from '../../../src/database/sql.ts'
 import type { Channel } from '../../../src/kernel/channel.ts'
+import { receiveNotice } from '../../../src/payments/settle/receive-notice.ts'
 import { listAuditScopes } from '../../../src/payments/store/provider-audit.ts'
 import { auditProvider } from '../../../src/reconciliation/audit-provider.ts'
 import type { FakeProvider } from '../../fakes/fake-provider.ts'
@@ -86,7 +87,11 @@ async function run(
     }
     await copies.end() // whatever is left is done in rounds, by this process alone
     await endSteps(service, fake)
-    const { rounds } = await settleInRounds(parts, () => untilAsked(service, merchant, provider))
+    courier.stop()
+    const { rounds } = await settleInRounds(parts, async () => {
+      await untilAsked(service, merchant, provider)
+      await hearFacts(service, fake, merchant)
+    })
     await untilTold(service)
     const books = await compare(database, fake, told, listener.heard, courier.refused)
     books.differences.push(...(await auditAll(service)))
@@ -175,6 +180,13 @@ async function untilAsked({ parts }: RunningService, merchant: Merchant, provide
     if ((await connection.verifyKeys()).kind === 'good') return
   }
   throw new Error(`${provider} was not asked again for ${PATIENCE_MS} ms`)
+}
+
+/** Notices of a provider that says some things in notices alone, while no copy is left to hear them. */
+async function hearFacts({ parts }: RunningService, fake: FakeProvider, merchant: Merchant): Promise<void> {
+  const { name, noticesHaveFacts } = fake.provider.capabilities
+  for (const { headers, body, url } of noticesHaveFacts ? fake.takeNotices() : [])
+    await receiveNotice(parts, merchant, name, { headers, body, token: url?.split('/').at(-1) })
 }
 
 async function untilTold({ database }: RunningService): Promise<void> {
