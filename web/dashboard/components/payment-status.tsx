@@ -64,6 +64,7 @@ const PROVIDERS: Record<string, string> = {
   flutterwave: 'Flutterwave',
   monnify: 'Monnify',
   stripe: 'Stripe',
+  mpesa: 'M-PESA Daraja',
 }
 export const PROVIDER_OPTIONS = Object.entries(PROVIDERS)
 
