@@ -230,3 +230,31 @@ test('an answer about another prompt is unknown', async (t) => {
   fake.upstream.garble = (said) => ({ ...said, text: said.text.replaceAll(checkoutId, 'ws_CO_1') })
   assert.equal((await connection.check(handle())).kind, 'unknown')
 })
+
+test('a reversal is asked for as in their sample, and its callbacks have addresses of their own', async (t) => {
+  const { connection, handle, fake, push, bodies, checkoutId } = await started(t)
+  fake.end(push, RESULTS.paid)
+  const facts = [{ checkout: checkoutId, code: '0', receipt: push.receipt }]
+  const amount = shillings(120_000)
+  const wanted = { reference: 'f'.repeat(32), order: handle(facts), transactionIds: [checkoutId], amount, reason: null }
+  assert.deepEqual(await connection.refund(wanted), { kind: 'pending', refundId: null })
+  const { ResultURL, QueueTimeOutURL, ...body } = bodies().at(-1)
+  assert.deepEqual(body, {
+    Initiator: 'testapi',
+    SecurityCredential: KEYS.securityCredential,
+    CommandID: 'TransactionReversal',
+    TransactionID: push.receipt,
+    Amount: '1200',
+    ReceiverParty: '174379',
+    RecieverIdentifierType: '11',
+    Remarks: 'Refund',
+  })
+  assert.match(ResultURL, new RegExp(`/${push.reference}\\.f{32}\\.[\\w-]{32}$`))
+  assert.match(QueueTimeOutURL, new RegExp(`/${push.reference}\\.[\\w-]{32}$`))
+  const [{ body: result } = assert.fail()] = fake.takeNotices().slice(-1)
+  const read = (url: string) => connection.readNotice({ headers: {}, body: result, receivedAt: new Date(), url })
+  const [said, timedOut] = [read(ResultURL), read(QueueTimeOutURL)]
+  assert.ok(said.kind === 'notice' && said.says === 'refund' && said.facts?.code === '0')
+  assert.ok(timedOut.kind === 'notice' && timedOut.says === 'other' && timedOut.facts === undefined)
+  assert.equal(fake.refundsMade(), 1)
+})

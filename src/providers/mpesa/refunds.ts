@@ -39,7 +39,8 @@ export async function reverse(api: Api, account: Account, wanted: RefundOrder): 
   const receipt = facts.find((fact) => fact.checkout === checkoutId && fact.receipt)?.receipt
   // The callback of the payment may still come.
   if (!receipt || !order.notices) return { ...unknown(NO_RECEIPT), neverSent: true }
-  const url = callbackURL(account.consumerSecret, order.notices.url, { reference: order.reference, refund: reference })
+  const addressOf = (refund?: string) =>
+    callbackURL(account.consumerSecret, order.notices?.url ?? '', { reference: order.reference, refund })
   const body = {
     Initiator: initiator.name,
     SecurityCredential: initiator.securityCredential,
@@ -49,8 +50,9 @@ export async function reverse(api: Api, account: Account, wanted: RefundOrder): 
     ReceiverParty: account.shortCode,
     // Their spelling.
     RecieverIdentifierType: '11',
-    ResultURL: url,
-    QueueTimeOutURL: url,
+    ResultURL: addressOf(reference),
+    // What timed out in a queue is no result: at this address it is a reason to check the order.
+    QueueTimeOutURL: addressOf(),
     Remarks: 'Refund',
   }
   if (wanted.isLeaseHeld?.() === false) return unknown('the lease ran out before the request')
