@@ -87,7 +87,8 @@ async function run(
     }
     await copies.end() // whatever is left is done in rounds, by this process alone
     await endSteps(service, fake)
-    courier.stop()
+    // Else the courier goes on to take them: some fakes end a refund when they tell of it.
+    if (fake.provider.capabilities.noticesHaveFacts) courier.stop()
     const { rounds } = await settleInRounds(parts, async () => {
       await untilAsked(service, merchant, provider)
       await hearFacts(service, fake, merchant)
