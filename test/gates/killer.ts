@@ -32,7 +32,7 @@ export class Killer {
 
   /** Called for every request that reaches the provider. Returns the fault to apply to it. */
   look(method: string, path: string): 'silent before the work' | 'silent after the work' | undefined {
-    if (!/refund/i.test(path) || !this.#random.chance(CHANCE)) return undefined
+    if (!/refund|reversal/i.test(path) || !this.#random.chance(CHANCE)) return undefined
     const isLook = method === 'GET'
     if (isLook !== this.#random.chance(BETWEEN_COMMIT_AND_REQUEST) || !this.kill(ALL_DURING_REFUND)) return undefined
     return isLook ? 'silent before the work' : 'silent after the work'

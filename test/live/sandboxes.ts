@@ -81,6 +81,11 @@ const ROWS: Record<string, Omit<Sandbox, 'provider'>> = {
       },
     ],
   },
+  mpesa: {
+    // A push asks on a phone, so that none is started here.
+    ...{ price: money(10_000, 'KES' as Currency), country: 'KE', keyToBreak: 'consumerSecret', repeated: 'one order' },
+    ...{ wrongTransaction: 'ws_CO_01012020000000000000', refundOfNothing: ['unknown', 'refused'] },
+  },
   stripe: {
     ...{ price: money(1_099, 'USD' as Currency), country: 'US', keyToBreak: 'secretKey', repeated: 'one order' },
     ...{ wrongToken: 'cus_nobody0000:pm_nobody0000', wrongTransaction: 'pi_nobody0000' },

@@ -60,6 +60,11 @@ export const CONTENTS: { heading: string; pages: Entry[] }[] = [
         summary: 'Cards in four countries, account numbers in NGN',
       },
       { name: 'providers/monnify', label: 'Monnify', summary: 'Cards and account numbers in Nigeria' },
+      {
+        name: 'providers/mpesa',
+        label: 'M-PESA Daraja',
+        summary: 'Mobile money in Kenya, with your own paybill or till',
+      },
       { name: 'providers/pawapay', label: 'pawaPay', summary: 'Mobile money in the countries of your account' },
       { name: 'providers/stripe', label: 'Stripe', summary: 'Cards from all countries' },
     ],

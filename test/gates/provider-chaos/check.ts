@@ -102,7 +102,9 @@ export async function compare(
       ...attempts
         .filter((attempt) => attempt.needs_review && !isForPerson(attempt, fake, orders))
         .map((each) => `${each.reference} (${each.status}): needs a person: ${each.needs_review}`),
-      ...refunds.filter((refund) => !lacksAccount(refund, fake)).flatMap((refund) => compareRefund(refund, refunds)),
+      ...refunds
+        .filter((refund) => !lacksAccount(refund, fake) && !isLostRefund(refund, fake, orders))
+        .flatMap((refund) => compareRefund(refund, refunds)),
       ...records.flatMap((each) => comparePayment(each, orders)),
       ...(await compareLists(database)),
       ...compareTold(told, records, attempts),
@@ -158,6 +160,16 @@ export function compareNames(what: string, ours: string[], theirs: string[]): st
 function lacksAccount({ kind, status, channel }: RefundRow, { provider }: PlayedProvider): boolean {
   const { refundNeedsAccount = [] } = provider.capabilities
   return kind === 'surplus' && status === 'failed' && refundNeedsAccount.includes(channel)
+}
+
+/** Asked for, not made, and no answer tells: a person ends it after a day. */
+function isLostRefund(
+  { status, order_reference }: RefundRow,
+  { provider }: PlayedProvider,
+  orders: Map<string, Ordered>,
+): boolean {
+  const isUntold = provider.capabilities.noticesHaveFacts === true
+  return isUntold && status === 'pending' && orders.get(order_reference)?.refunded === 0
 }
 
 function compareRefund({ payment, kind, status, amount, failure }: RefundRow, refunds: RefundRow[]): string[] {

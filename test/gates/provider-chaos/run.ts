@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { migrate } from '../../../src/database/migrate.ts'
 import { sql } from '../../../src/database/sql.ts'
 import type { Channel } from '../../../src/kernel/channel.ts'
+import { receiveNotice } from '../../../src/payments/settle/receive-notice.ts'
 import { listAuditScopes } from '../../../src/payments/store/provider-audit.ts'
 import { auditProvider } from '../../../src/reconciliation/audit-provider.ts'
 import type { FakeProvider } from '../../fakes/fake-provider.ts'
@@ -80,9 +81,18 @@ async function run(
     const paidAt = performance.now()
     courier.becomeReliable()
     await courier.allDelivered()
+    if (fake.provider.capabilities.noticesHaveFacts) {
+      await endSteps(service, fake)
+      await courier.allDelivered()
+    }
     await copies.end() // whatever is left is done in rounds, by this process alone
     await endSteps(service, fake)
-    const { rounds } = await settleInRounds(parts, () => untilAsked(service, merchant, provider))
+    // Else the courier goes on to take them: some fakes end a refund when they tell of it.
+    if (fake.provider.capabilities.noticesHaveFacts) courier.stop()
+    const { rounds } = await settleInRounds(parts, async () => {
+      await untilAsked(service, merchant, provider)
+      await hearFacts(service, fake, merchant)
+    })
     await untilTold(service)
     const books = await compare(database, fake, told, listener.heard, courier.refused)
     books.differences.push(...(await auditAll(service)))
@@ -171,6 +181,13 @@ async function untilAsked({ parts }: RunningService, merchant: Merchant, provide
     if ((await connection.verifyKeys()).kind === 'good') return
   }
   throw new Error(`${provider} was not asked again for ${PATIENCE_MS} ms`)
+}
+
+/** Notices of a provider that says some things in notices alone, while no copy is left to hear them. */
+async function hearFacts({ parts }: RunningService, fake: FakeProvider, merchant: Merchant): Promise<void> {
+  const { name, noticesHaveFacts } = fake.provider.capabilities
+  for (const { headers, body, url } of noticesHaveFacts ? fake.takeNotices() : [])
+    await receiveNotice(parts, merchant, name, { headers, body, token: url?.split('/').at(-1) })
 }
 
 async function untilTold({ database }: RunningService): Promise<void> {

@@ -105,6 +105,7 @@ export class Courier {
   readonly #fake: FakeProvider
   readonly #copies: Pick<Copies, 'pick'>
   readonly #path: string
+  readonly #lost: Notice[] = []
   readonly #underWay = new Set<Promise<void>>()
   readonly #timer: NodeJS.Timeout
   #isReliable = false
@@ -121,6 +122,7 @@ export class Courier {
   /** From now on notices arrive once and at once. */
   becomeReliable(): void {
     this.#isReliable = true
+    for (const notice of this.#lost.splice(0)) this.#send(notice, 0)
   }
 
   /** Resolves when all notices have been delivered. */
@@ -143,7 +145,12 @@ export class Courier {
 
   #carry(notice: Notice): void {
     if (this.#isReliable) return void this.#send(notice, 0)
-    if (this.#random.chance(LOST)) return void this.counts.lost++
+    if (this.#random.chance(LOST)) {
+      this.counts.lost++
+      // What nothing else tells comes at last. Weeks: what never comes is a case.
+      if (this.#fake.provider.capabilities.noticesHaveFacts) this.#lost.push(notice)
+      return
+    }
     this.#send(notice, this.#delay())
     if (!this.#random.chance(DOUBLED)) return
     this.counts.doubled++

@@ -44,6 +44,13 @@ const WIRES: Record<string, Wire> = {
     growRefund: (it) => grow(it, 'amount_refunded'),
     failRefund: (it) => Object.assign(it, { status: 'failed' }),
   },
+  mpesa: {
+    // An answer to a query. The fake has our reference in their id of the request.
+    orderIn: (it) => ('ResultCode' in it && 'MerchantRequestID' in it ? it.MerchantRequestID.slice(0, 32) : undefined),
+    refundIn: () => undefined,
+    disputeIn: () => undefined,
+    unpay: (it) => Object.assign(it, { ResultCode: '4999', ResultDesc: 'The transaction is still under processing' }),
+  },
   monnify: {
     orderIn: (it) => ('paymentStatus' in it ? it.paymentReference : undefined),
     refundIn: (it) => ('refundReference' in it ? it.refundReference : undefined),
