@@ -326,7 +326,9 @@ test('returns of several transfers that were made before we saw them are counted
       payment,
       amounts.map((amount, index) => listedRefund(`${reference}-${index}`, amount)),
     )
-    assert.deepEqual(answer, { kind: 'reconciled', changes: 0, waits: null, isOpen: false })
+    // A row that is split has an event.
+    const changes = amounts.length - 2
+    assert.deepEqual(answer, { kind: 'reconciled', changes, waits: null, isOpen: false })
     const rows = await database.rows<{ amount: number }>(sql`
       select amount from refunds where payment_id = ${uuidOf(id as PaymentId)} and kind = 'provider' and amount > 0
        order by provider_refund_id`)
