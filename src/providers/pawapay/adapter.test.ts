@@ -1,6 +1,9 @@
-import type { TestContext } from 'node:test'
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
 import { conformanceSuite } from '../../../test/fakes/conformance.ts'
+import type { Rig } from '../../../test/fakes/conformance-rig.ts'
 import { fakePawapay, startFakePawapay } from '../../../test/fakes/pawapay/fake.ts'
+import { orderOf } from '../../../test/fakes/rig.ts'
 import { httpTo } from '../../../test/fakes/upstream.ts'
 import { pawapay } from './adapter.ts'
 
@@ -15,3 +18,12 @@ async function rigFor(t: TestContext) {
 }
 
 conformanceSuite(fakePawapay, rigFor)
+
+test('what is no mobile money is not offered, and no card is charged', async (t) => {
+  const { connection, asked } = await rigFor(t)
+  const before = asked.length
+  const order = orderOf({ price: { amount: 100, currency: 'ZMW', country: 'ZM' } } as Rig, { channel: 'card' })
+  assert.equal((await connection.start(order)).kind, 'declined')
+  assert.equal((await connection.chargeSavedCard(order, 'token')).kind, 'declined')
+  assert.equal(asked.length, before)
+})
