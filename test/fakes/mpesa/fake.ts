@@ -45,6 +45,8 @@ export const RESULTS = {
   expired: { code: '1037', says: 'DS timeout user cannot be reached' },
 }
 
+const LATE_MS = 3_600_000
+
 // Unique beyond one account.
 let prompts = 0
 let receipts = 36 ** 9
@@ -174,9 +176,10 @@ export const startFakeMpesa = (async (t): Promise<FakeMpesa> => {
     return behaviour.reversalResult ?? RESULTS.paid
   }
 
-  /** A late approval pays what had failed; what was paid stays so. */
+  /** A late approval pays what had failed, for an hour; what was paid stays so. */
   function end(it: Push, result: Push['result']): void {
-    if (it.paidAt) return
+    const isLongOver = it.result !== undefined && Date.now() - it.startedAt.getTime() > LATE_MS
+    if (it.paidAt || isLongOver) return
     it.result = result
     if (result?.code === '0') Object.assign(it, { paidAt: new Date(), receipt: newReceipt() })
     waiting.push({ body: callbackOf(it), url: it.callbackURL })
