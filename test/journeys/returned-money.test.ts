@@ -82,7 +82,7 @@ test('an attempt of whose money a part was returned before we saw it needs revie
   await payAndCheck(started, 'partly returned')
   const { payment, cases, types, refunds } = await recordsOf(started.id)
   assert.deepEqual([payment.status, payment.amountPaid, payment.amountRefunded], ['pending', PRICE, 300])
-  assert.match(cases[0]?.summary ?? '', /300 was given back/)
+  assert.match(cases[0]?.summary ?? '', /₦3.00 was given back/)
   assert.deepEqual(types.slice(2), ['attempt.failed', 'attempt.needs_review'])
   assert.equal(refunds[0]?.counted, true)
   await assertAudited(database, started)
