@@ -14,7 +14,7 @@ export function howToPay(attempt: Attempt): Record<string, unknown> {
 }
 
 function detailsOf(attempt: Attempt): Record<string, unknown> & { message: Html } {
-  const { instructions, currency, amountCharged, providerReference } = attempt
+  const { instructions, currency, amountCharged, providerReference, amountReceived, amountReturned } = attempt
   const expiresAt = attempt.instructionsExpireAt?.toISOString() ?? null
   const price = formatMoney({ amount: amountCharged, currency })
   switch (instructions?.kind) {
@@ -28,7 +28,7 @@ function detailsOf(attempt: Attempt): Record<string, unknown> & { message: Html 
     }
     case 'account': {
       const { accountName, accountNumber, bankName, amountToTransfer, narration } = instructions
-      const sum = money(amountToTransfer, currency)
+      const sum = money(Math.max(0, amountToTransfer - (amountReceived - amountReturned)), currency)
       const more = narration === undefined ? html`` : html` Write <strong>${narration}</strong> as the narration.`
       const message = html`Transfer <strong>${formatMoney(sum)}</strong> to account <strong>${accountNumber}</strong> (${accountName}) at ${bankName}.${more}`
       const dialCodes = dialCodesFor(sum, instructions)

@@ -36,10 +36,11 @@ ${checkAndLeave(screen, view)}`
 }
 
 export function promptText({ given, input, amountCharged }: Of<'prompt'>, view: View): string {
-  const { texts, show, merchantName } = view
+  const { texts, show } = view
   const network = input?.network ? MOBILE_NETWORKS[input.network] : undefined
   const sent = texts.promptSent(show(amountCharged), input?.phoneNumber && shownNumber(input.phoneNumber))
-  return `${sent} ${texts.promptShows(given.shownAs ?? merchantName, network)}`
+  const about = [network && texts.promptFrom(network), given.shownAs && texts.promptShows(given.shownAs)]
+  return [sent, ...about, texts.promptApprove].filter(Boolean).join(' ')
 }
 
 /** Time is over, and the money can still come: the page does not say that it failed. */

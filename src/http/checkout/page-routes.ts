@@ -12,7 +12,6 @@ import { cancelPayment } from '../../payments/settle/cancel-payment.ts'
 import { type PageChoice, payOnPage } from '../../payments/start/pay-on-page.ts'
 import { submitCode } from '../../payments/start/submit-code.ts'
 import type { Attempt } from '../../payments/state/attempt.ts'
-import type { Payment } from '../../payments/state/payment.ts'
 import type { PaymentState } from '../../payments/state/payment-state.ts'
 import { returnAddress } from '../../payments/state/return-address.ts'
 import { findPaymentStateById } from '../../payments/store/payment-states.ts'
@@ -48,6 +47,8 @@ export type CheckoutDeps = PaymentDeps & {
 type PageRequest = FastifyRequest<{ Params: { id: string }; Querystring: Record<string, unknown> }>
 
 const FORM_LIMIT = 4 * 1024
+/** Open attempts that "check now" asks about, the newest ones. */
+const MOST_ASKED = 3
 const HIDDEN = { schema: { hide: true } }
 
 /** The hosted payment page. Every error is answered with an HTML page, because customers see it. */
@@ -121,7 +122,7 @@ export function pageRoutes(app: App, deps: CheckoutDeps): void {
         }
         return { state: await payOnPage(deps, payment, choice) }
       }
-      if (action === 'code') return await giveCode(payment, form)
+      if (action === 'code') return await giveCode(before, form, byReference)
       if (action === 'cancel') {
         await cancelPayment(deps, payment.id)
         return { leave: true }
@@ -165,7 +166,13 @@ export function pageRoutes(app: App, deps: CheckoutDeps): void {
     }
   }
 
-  async function giveCode(payment: Payment, form: URLSearchParams): Promise<FormResult & { state?: PaymentState }> {
+  async function giveCode(
+    { payment, attempts }: PaymentState,
+    form: URLSearchParams,
+    byReference: boolean,
+  ): Promise<FormResult & { state?: PaymentState }> {
+    // Who knows the reference alone cannot end an attempt of the customer by wrong codes.
+    if (byReference && !attempts.findLast(({ status }) => status === 'pending')?.byReference) return {}
     const values = methodValues(form)
     const wrong = (why: MethodMistake['why']) => ({ typed: { values, mistakes: [{ field: 'code' as const, why }] } })
     if (values.code === '') return wrong('missing')
@@ -180,8 +187,9 @@ export function pageRoutes(app: App, deps: CheckoutDeps): void {
   }
 
   async function askNow(attempts: Attempt[]): Promise<void> {
-    const open = attempts.findLast(({ status }) => status === 'processing' || status === 'pending')
-    if (open) await checks.ask(open)
+    // The customer may have approved an earlier request.
+    const open = attempts.filter(({ status }) => status === 'processing' || status === 'pending')
+    await Promise.all(open.slice(-MOST_ASKED).map((attempt) => checks.ask(attempt)))
   }
 
   /** The whole page, or only its panel for the script of an open page. */

@@ -178,3 +178,33 @@ test('a request that was refused on the phone is a failure with words; a card pa
   assert.equal(stateOf(stateWith({ ...asked, ...failure('customer_cancelled') })), 'failed')
   assert.equal(stateOf(stateWith(failure('customer_cancelled'))), 'choose')
 })
+
+test('mobile money by a page of the provider: the phone asks after it, so the page tells of it as of a prompt', () => {
+  const page = { kind: 'link', link: 'https://pay.example/1', publicKey: 'k' } as const
+  const byPage = { channel: 'mobile-money', instructions: page, input: { phoneNumber: '+233551234987' } } as const
+  const isOver = { ...byPage, instructionsExpireAt: START }
+  assert.equal(stateOf(stateWith(isOver)), 'waiting')
+  assert.equal(stateOf(stateWith({ ...isOver, channel: 'card' })), 'choose')
+  const again = screenOf(stateWith(byPage), CHOICES, { ...NO_INPUT, channel: 'card' }, after(1))
+  assert.ok(again.state === 'choose' && again.earlier?.kind === 'prompt')
+})
+
+test('a cancelled payment is "not charged" only if nothing that was handed out can still take money', () => {
+  const cancelled = (attempt: Partial<Attempt>) => {
+    const state = stateWith({ status: 'abandoned', ...attempt })
+    const screen = screenOf(
+      { ...state, payment: { ...state.payment, status: 'cancelled' } },
+      CHOICES,
+      NO_INPUT,
+      after(1),
+    )
+    return screen.state === 'cancelled' && screen.mayBePaid
+  }
+  assert.equal(cancelled({ instructions: { kind: 'prompt' } }), true)
+  assert.equal(
+    cancelled({ instructions: null, channel: 'mobile-money', input: { phoneNumber: '+233551234987' } }),
+    true,
+  )
+  assert.equal(cancelled({ status: 'failed', instructions: { kind: 'prompt' } }), false)
+  assert.equal(cancelled({ instructions: null }), false)
+})

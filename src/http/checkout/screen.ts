@@ -1,7 +1,7 @@
-import type { Channel } from '../../kernel/channel.ts'
+import { CHANNEL_FACTS, type Channel } from '../../kernel/channel.ts'
 import type { SavedCardId } from '../../kernel/ids.ts'
 import type { MobileNetwork } from '../../kernel/mobile-networks.ts'
-import type { Attempt, Instructions, StoredInput } from '../../payments/state/attempt.ts'
+import { type Attempt, type Instructions, phoneMayAsk, type StoredInput } from '../../payments/state/attempt.ts'
 import type { PaymentState } from '../../payments/state/payment-state.ts'
 import type { FailureCode } from '../../providers/provider.ts'
 
@@ -113,7 +113,8 @@ export type Screen =
   /** The outcome at the provider is unknown. */
   | { state: 'confirming' }
   | { state: 'succeeded' | 'already_paid'; paid: number; excess: number; refunded: number; at: Date }
-  | { state: 'cancelled' }
+  /** `mayBePaid`: what was handed out can still take the customer's money. */
+  | { state: 'cancelled'; mayBePaid: boolean }
   | { state: 'expired' }
   | { state: 'account_expired'; choices: MethodChoices }
   /** Pending, but no integration can take it. */
@@ -137,7 +138,7 @@ export function screenOf(
       return { state, paid, excess: excessOf(attempts, refunded), refunded, at: completedAt ?? createdAt }
     }
     case 'cancelled':
-      return { state: 'cancelled' }
+      return { state: 'cancelled', mayBePaid: attempts.some(mayBePaid) }
     case 'expired':
       return { state: 'expired' }
     case 'pending':
@@ -201,21 +202,30 @@ function isShown(failure: FailureCode, channel: Channel): boolean {
 }
 
 function earlierOf(attempts: Attempt[]): Earlier | undefined {
-  const open = attempts.findLast(({ status, instructions }) => status === 'pending' && isOutside(instructions))
+  const open = attempts.findLast((attempt) => attempt.status === 'pending' && isOutside(attempt))
   if (!open) return undefined
-  return { kind: open.instructions?.kind === 'prompt' ? 'prompt' : 'other', phoneNumber: open.input?.phoneNumber }
+  const isPrompt = open.instructions?.kind === 'prompt' || open.instructions?.kind === 'link'
+  return { kind: isPrompt ? 'prompt' : 'other', phoneNumber: open.input?.phoneNumber }
+}
+
+function mayBePaid(attempt: Attempt): boolean {
+  const { status, instructions } = attempt
+  if (status === 'failed') return false
+  return isOutside(attempt) || (instructions === null && phoneMayAsk(attempt))
 }
 
 /** The customer may have paid by it, and the page cannot know. */
-function isOutside(instructions: Instructions | null): boolean {
+function isOutside({ instructions, channel }: Attempt): boolean {
   switch (instructions?.kind) {
     case 'prompt':
     case 'pay to':
     case 'dial':
     case 'qr':
       return true
-    case 'code wanted':
     case 'link':
+      // Mobile money: the phone asks after the provider's page.
+      return CHANNEL_FACTS[channel].asksByItself
+    case 'code wanted':
     case 'confirm':
     case 'step':
     case 'account':
@@ -246,7 +256,8 @@ function instructionsScreen(
   switch (instructions.kind) {
     case 'link':
     case 'step':
-      return isOver ? undefined : { state: 'provider', provider, channel, link: instructions.link, choices }
+      if (isOver) return isOutside(attempt) ? { state: 'waiting', ...outside } : undefined
+      return { state: 'provider', provider, channel, link: instructions.link, choices }
     case 'account': {
       if (isOver && received === 0) return { state: 'account_expired', choices }
       const account: AccountDetails = { ...instructions, received, expiresAt: instructionsExpireAt ?? now }

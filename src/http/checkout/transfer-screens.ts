@@ -46,12 +46,15 @@ function dialTransfer(account: AccountDetails, { texts, payment }: View): Html |
   const rest = money(Math.max(0, account.amountToTransfer - account.received), payment.currency)
   const codes = dialCodesFor(rest, account)
   if (codes.length === 0) return null
+  // Dialled, it would send real money to whoever has this account number.
+  const isTest = payment.mode === 'sandbox'
+  const shown = (code: string) => html`<bdi dir="ltr">${code}</bdi>`
   const rows = codes.map(
     ({ bankName, code }) =>
-      html`<div><dt>${bankName}</dt><dd><a href="${telLink(code)}"><bdi dir="ltr">${code}</bdi></a></dd></div>`,
+      html`<div><dt>${bankName}</dt><dd>${isTest ? shown(code) : html`<a href="${telLink(code)}">${shown(code)}</a>`}</dd></div>`,
   )
   return html`<details class="ask help"><summary>${texts.dialTransfer}</summary>
-<p>${texts.dialTransferNote}</p>
+<p>${isTest ? texts.dialTransferTest : texts.dialTransferNote}</p>
 <dl class="rows dials">${all(rows)}</dl>
 </details>`
 }

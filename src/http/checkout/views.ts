@@ -80,7 +80,7 @@ function body(screen: Screen, view: View): Html {
     case 'already_paid':
       return paid(screen, view)
     case 'cancelled':
-      return ended(view, '×', view.texts.cancelled, whatCameIn(view))
+      return ended(view, '×', view.texts.cancelled, whatCameIn(view, screen.mayBePaid))
     case 'expired':
       return ended(view, '!', view.texts.expired, view.texts.expiredNote(view.merchantName))
     case 'account_expired':
@@ -304,8 +304,9 @@ ${onwards(view)}`
 }
 
 /** Part of the money may have arrived before the payment ended. */
-function whatCameIn({ texts, payment, show }: View): string {
-  return payment.amountPaid > 0 ? texts.partial(show(payment.amountPaid), show(payment.amount)) : texts.notCharged
+function whatCameIn({ texts, payment, show, merchantName }: View, mayBePaid: boolean): string {
+  if (payment.amountPaid > 0) return texts.partial(show(payment.amountPaid), show(payment.amount))
+  return mayBePaid ? texts.cancelledOpen(merchantName) : texts.notCharged
 }
 
 function referenceRow({ texts, payment }: View): Html {

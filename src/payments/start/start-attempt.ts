@@ -6,7 +6,7 @@ import type { AttemptId, SavedCardId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { Capabilities } from '../../providers/capabilities.ts'
-import type { ChannelInput, Declined, Outcome, Unknown } from '../../providers/provider.ts'
+import type { ChannelInput, Declined, Failure, Outcome, Unknown } from '../../providers/provider.ts'
 import { recordProviderCall } from '../call-provider.ts'
 import { changePayment, writeDecision } from '../change-payment.ts'
 import type { PaymentDeps } from '../deps.ts'
@@ -260,9 +260,16 @@ async function startDeclined(
   await settleStart(deps, intent, answer, call)
   if (answer.keysRefused) throw keysRefused(attempt)
   throw new AttemptNotStarted('provider_error', `${attempt.provider} refused: ${answer.failure.message}`, attempt, {
-    // What is wrong with the customer's phone or account is wrong at the next provider, too.
-    nothingStarted: !saved?.isChosen && isOfProvider(answer.failure),
+    nothingStarted: !saved?.isChosen && startedNothing(attempt, answer.failure),
   })
+}
+
+/**
+ * What is wrong with the customer's phone or account is wrong at the next provider, too. Where a phone asks, a reason
+ * that we do not know may be the customer's no, and the next provider would ask again.
+ */
+function startedNothing(attempt: Attempt, failure: Failure): boolean {
+  return phoneMayAsk(attempt) ? failure.code === 'provider_error' : isOfProvider(failure)
 }
 
 async function startUnknown(

@@ -2,6 +2,7 @@
 // attempt is checked with increasing intervals (backoff) until its outcome is known and no more money can arrive. It
 // ends with an answer and not with a date: without a clear answer after the instructions had ended, an attempt is
 // asked about for as long as it exists.
+import { CHANNEL_FACTS } from '../../kernel/channel.ts'
 import type { Outcome } from '../../providers/provider.ts'
 import { type Attempt, type CheckSchedule, comesInParts, isUnasked, isUnstarted, phoneMayAsk } from './attempt.ts'
 
@@ -126,6 +127,7 @@ function isAskedOnPhone(attempt: Attempt): boolean {
     case 'code wanted':
       return true
     case 'link':
+      return CHANNEL_FACTS[attempt.channel].asksByItself
     case 'confirm':
     case 'step':
     case 'account':

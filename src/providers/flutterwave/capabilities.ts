@@ -61,7 +61,7 @@ const MOBILE_MONEY_FEES: Record<string, FeeSchedule> = {
 }
 
 /** Not documented. A prompt is answered within minutes; where a page comes first, there is more to do. */
-const PROMPT_SECONDS = 180
+export const PROMPT_SECONDS = 180
 const PAGE_SECONDS = 900
 const PROMPTS_ALONE = new Set(['KES', 'TZS'])
 

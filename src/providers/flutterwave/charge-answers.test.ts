@@ -82,7 +82,9 @@ const publicKey = 'FLWPUBK_TEST-0123456789abcdef0123456789abcdef-X'
 const link = (address: string, providerReference: string) => {
   return { kind: 'link', link: address, publicKey, providerReference, expiresAt }
 }
-const prompt = (providerReference: string) => ({ kind: 'prompt', providerReference, expiresAt })
+// A phone asks for three minutes, whatever the order was given.
+const asksUntil = new Date(STARTED.getTime() + 180_000)
+const prompt = (providerReference: string) => ({ kind: 'prompt', providerReference, expiresAt: asksUntil })
 const UNKNOWN = 'unknown'
 const withData = (answer: object, changes: object) => {
   const { data, ...rest } = answer as { data: object }

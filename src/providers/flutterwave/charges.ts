@@ -8,7 +8,7 @@ import {
   unknown,
   unreadable,
 } from '../provider.ts'
-import { MOBILE_MONEY, USSD_BANKS } from './capabilities.ts'
+import { MOBILE_MONEY, PROMPT_SECONDS, USSD_BANKS } from './capabilities.ts'
 import { isDuplicate, mismatch, outcomeOf, refused, stateOf } from './mapping.ts'
 import { type Envelope, majorOf, readAccount, readAuthorization, readEnvelope, readTransaction } from './wire.ts'
 
@@ -124,7 +124,10 @@ export const pageOrPrompt =
     const { mode, link } = readAuthorization(said)
     if (link) return { kind: 'link', link, publicKey, ...begun.started }
     if (mode !== null && mode !== 'callback') return unknown('it asks for a step that is new to us')
-    return begun.isOnRecord ? { kind: 'prompt', ...begun.started } : unreadable(said.status)
+    if (!begun.isOnRecord) return unreadable(said.status)
+    const { expiresAt, ...started } = begun.started
+    const ends = order.startedAt.getTime() + PROMPT_SECONDS * 1_000
+    return { kind: 'prompt', ...started, expiresAt: new Date(Math.min(ends, expiresAt.getTime())) }
   }
 
 export function dial(said: Said, order: Order): Start {

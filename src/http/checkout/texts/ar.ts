@@ -83,12 +83,14 @@ export const ar: Texts = {
   narrationNote: 'اكتب البيان في التحويل حتى نعثر على مالك.',
   dialTransfer: 'اطلب رمزًا من هاتفك بدلًا من ذلك',
   dialTransferNote: 'اطلب رمز مصرفك. يسألك المصرف أين الحساب، ويعرض الاسم قبل رقمك السري.',
+  dialTransferTest: 'هذه هي الأكواد التي يراها عملاؤك. لا تطلبها: هذا حساب تجريبي.',
 
   prompt: 'وافق على هاتفك',
   promptSent: (amount, number) =>
     number ? `أرسلنا طلبًا بمبلغ ${amount} إلى ${number}.` : `أرسلنا طلبًا بمبلغ ${amount} إلى هاتفك.`,
-  promptShows: (name, network) =>
-    `${network ? `يأتي من ${network} ويظهر فيه` : 'يظهر فيه'} ${name}. أدخل رقمك السري هناك للموافقة.`,
+  promptFrom: (network) => `يأتي من ${network}.`,
+  promptShows: (name) => `يظهر فيه ${name}.`,
+  promptApprove: 'أدخل رقمك السري هناك للموافقة.',
   noPrompt: 'لم يصلني طلب',
   noPromptPhone: 'تأكد أن الهاتف يعمل ومفتوح القفل وفيه تغطية.',
   noPromptNumber: (number) => `تأكد من الرقم: ${number}.`,
@@ -180,6 +182,7 @@ export const ar: Texts = {
   overpaidNote: (excess, merchant) => `أرسلت ${excess} أكثر من المطلوب. اطلب من ${merchant} إعادتها إليك.`,
 
   cancelled: 'أُلغيت الدفعة',
+  cancelledOpen: (merchant) => `لا توافق على طلب ما زال على هاتفك. إن كنت قد دفعت فسيُبلَّغ ${merchant}.`,
   expired: 'انتهت صلاحية رابط الدفع',
   expiredNote: (merchant) => `اطلب من ${merchant} رابطًا جديدًا. إن كنت قد أرسلت مالًا فسيُطابَق أو يُعاد.`,
   accountExpired: 'انتهت صلاحية رقم الحساب',

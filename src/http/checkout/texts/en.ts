@@ -84,12 +84,14 @@ export const en: Texts = {
   dialTransfer: 'Dial from your phone instead',
   dialTransferNote:
     'Dial the code of your bank. The bank asks where the account is, and shows the name before your PIN.',
+  dialTransferTest: 'These are the codes that your customers see. Do not dial them: this is a test account.',
 
   prompt: 'Approve on your phone',
   promptSent: (amount, number) =>
     number ? `We sent a request for ${amount} to ${number}.` : `We sent a request for ${amount} to your phone.`,
-  promptShows: (name, network) =>
-    `${network ? `It comes from ${network} and names` : 'It names'} ${name}. Enter your PIN there to approve it.`,
+  promptFrom: (network) => `It comes from ${network}.`,
+  promptShows: (name) => `It names ${name}.`,
+  promptApprove: 'Enter your PIN there to approve it.',
   noPrompt: 'I did not get a request',
   noPromptPhone: 'See that the phone is on, unlocked and has signal.',
   noPromptNumber: (number) => `See that the number is right: ${number}.`,
@@ -186,6 +188,8 @@ export const en: Texts = {
   overpaidNote: (excess, merchant) => `You sent ${excess} more than was due. Ask ${merchant} to send it back.`,
 
   cancelled: 'Payment cancelled',
+  cancelledOpen: (merchant) =>
+    `Do not approve a request that is still on your phone. If you have paid already, ${merchant} will be told.`,
   expired: 'This payment link has expired',
   expiredNote: (merchant) =>
     `Ask ${merchant} for a new one. If you have already sent money, it will be matched or returned.`,

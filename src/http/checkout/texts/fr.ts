@@ -85,14 +85,16 @@ export const fr: Texts = {
   dialTransfer: 'Composer plutôt un code sur le téléphone',
   dialTransferNote:
     'Composez le code de votre banque. Elle demande où est le compte, et montre le nom avant votre code PIN.',
+  dialTransferTest: 'Voici les codes que voient vos clients. Ne les composez pas : c’est un compte de test.',
 
   prompt: 'Validez sur votre téléphone',
   promptSent: (amount, number) =>
     number
       ? `Nous avons envoyé une demande de ${amount} au ${number}.`
       : `Nous avons envoyé une demande de ${amount} sur votre téléphone.`,
-  promptShows: (name, network) =>
-    `${network ? `Elle vient de ${network} et indique` : 'Elle indique'} ${name}. Saisissez-y votre code PIN pour valider.`,
+  promptFrom: (network) => `Elle vient de ${network}.`,
+  promptShows: (name) => `Elle indique ${name}.`,
+  promptApprove: 'Saisissez-y votre code PIN pour valider.',
   noPrompt: 'Je n’ai pas reçu de demande',
   noPromptPhone: 'Vérifiez que le téléphone est allumé, déverrouillé et qu’il capte.',
   noPromptNumber: (number) => `Vérifiez le numéro : ${number}.`,
@@ -190,6 +192,8 @@ export const fr: Texts = {
   overpaidNote: (excess, merchant) => `Vous avez envoyé ${excess} de trop. Demandez à ${merchant} de vous les rendre.`,
 
   cancelled: 'Paiement annulé',
+  cancelledOpen: (merchant) =>
+    `Ne validez plus de demande sur votre téléphone. Si vous avez déjà payé, ${merchant} en sera informé.`,
   expired: 'Ce lien de paiement a expiré',
   expiredNote: (merchant) =>
     `Demandez-en un nouveau à ${merchant}. Si vous avez déjà envoyé de l’argent, il sera rapproché ou rendu.`,

@@ -83,12 +83,14 @@ export const sw: Texts = {
   narrationNote: 'Andika maelezo haya kwenye uhamisho, ili pesa zako zitambuliwe.',
   dialTransfer: 'Piga msimbo kwenye simu badala yake',
   dialTransferNote: 'Piga msimbo wa benki yako. Benki itauliza akaunti iko wapi, na kuonyesha jina kabla ya PIN yako.',
+  dialTransferTest: 'Hizi ni namba ambazo wateja wako wataona. Usizipige: hii ni akaunti ya majaribio.',
 
   prompt: 'Thibitisha kwenye simu yako',
   promptSent: (amount, number) =>
     number ? `Tumetuma ombi la ${amount} kwa ${number}.` : `Tumetuma ombi la ${amount} kwenye simu yako.`,
-  promptShows: (name, network) =>
-    `${network ? `Linatoka ${network} na linaonyesha` : 'Linaonyesha'} jina ${name}. Weka PIN yako hapo ili kulithibitisha.`,
+  promptFrom: (network) => `Linatoka ${network}.`,
+  promptShows: (name) => `Linaonyesha jina ${name}.`,
+  promptApprove: 'Weka PIN yako hapo ili kulithibitisha.',
   noPrompt: 'Sijapokea ombi',
   noPromptPhone: 'Hakikisha simu imewashwa, imefunguliwa na ina mtandao.',
   noPromptNumber: (number) => `Hakikisha namba ni sahihi: ${number}.`,
@@ -182,6 +184,8 @@ export const sw: Texts = {
   overpaidNote: (excess, merchant) => `Ulituma ${excess} zaidi ya kilichotakiwa. Omba ${merchant} akurudishie.`,
 
   cancelled: 'Malipo yameghairiwa',
+  cancelledOpen: (merchant) =>
+    `Usithibitishe ombi ambalo bado liko kwenye simu yako. Kama tayari umelipa, ${merchant} ataarifiwa.`,
   expired: 'Kiungo hiki cha malipo kimeisha muda',
   expiredNote: (merchant) => `Omba ${merchant} akupe kipya. Kama tayari umetuma pesa, zitatambuliwa au zitarudishwa.`,
   accountExpired: 'Namba hii ya akaunti imeisha muda',

@@ -83,12 +83,15 @@ export interface Texts {
   narrationNote: string
   dialTransfer: string
   dialTransferNote: string
+  dialTransferTest: string
 
   /** The network asks on the customer's phone. */
   prompt: string
   promptSent(amount: string, number: string | undefined): string
-  /** `name`: as the request shows it. */
-  promptShows(name: string, network: string | undefined): string
+  promptFrom(network: string): string
+  /** `name`: as the request shows it, where that is known. It may be the provider's. */
+  promptShows(name: string): string
+  promptApprove: string
   noPrompt: string
   noPromptPhone: string
   noPromptNumber(number: string): string
@@ -148,6 +151,8 @@ export interface Texts {
   overpaidNote(excess: string, merchant: string): string
 
   cancelled: string
+  /** A phone may still ask, or money may be under way. */
+  cancelledOpen(merchant: string): string
   expired: string
   expiredNote(merchant: string): string
   accountExpired: string
