@@ -19,6 +19,25 @@ async function rigFor(t: TestContext) {
 
 conformanceSuite(fakePawapay, rigFor)
 
+test('an unsigned callback costs no call, also when nothing was read of the account so far', async (t) => {
+  const { upstream, settings } = await startFakePawapay(t)
+  let calls = 0
+  upstream.trouble = () => {
+    calls++
+    return { status: 401, text: '{"status":"REJECTED"}' }
+  }
+  const client = pawapay.connect({ mode: 'sandbox', settings, baseURL: upstream.url, http: httpTo(upstream) })
+  const unsigned = { headers: {}, body: Buffer.from('{}'), receivedAt: new Date() }
+  const signed = { ...unsigned, headers: { 'signature-input': 'sig-pp=();alg="x";keyid="invented";created=1' } }
+  for (let n = 0; n < 50; n++) {
+    await client.prepareNotice?.(unsigned)
+    assert.equal(client.readNotice(unsigned).kind, 'forged')
+  }
+  assert.equal(calls, 0)
+  for (let n = 0; n < 50; n++) await client.prepareNotice?.(signed)
+  assert.equal(calls, 1, 'its keys are asked for once a minute')
+})
+
 test('what is no mobile money is not offered, and no card is charged', async (t) => {
   const { connection, asked } = await rigFor(t)
   const before = asked.length
