@@ -39,6 +39,11 @@ export interface Capabilities {
   refundTakesDays?: number
   /** Some of what it says of an order comes in notices alone: `OrderHandle.notices` has it. */
   noticesHaveFacts?: true
+  /**
+   * Its notices are signed with keys that are the same for all of its accounts. They prove the provider, not the
+   * account: of an unknown order nothing is recorded unless `findReference` finds it.
+   */
+  signsForAllAccounts?: true
   /** How long to wait for an answer of one that is known to be quick; absent: as long as for any. */
   answersWithinMs?: number
 }

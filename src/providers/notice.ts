@@ -26,7 +26,7 @@ export type NoticeReading =
        */
       says: 'paid' | 'failed' | 'processing' | 'pending' | 'refund' | 'dispute' | 'other'
       receipts: Receipt[]
-      /** The provider's transaction, where it names that and no reference. */
+      /** The provider's transaction, for `findReference`: where it names no reference, or one that may not be ours. */
       transactionId?: string
       /**
        * What only a notice says, in the adapter's words: kept with the notice, and given back with

@@ -92,8 +92,8 @@ export interface ProviderClient {
   /** Pure: verifies the signature over the raw body, and says what the notice says. */
   readNotice(notice: RawNotice): NoticeReading
   /**
-   * The reference of the order that a transaction belongs to, for a provider with notices that name the transaction
-   * alone.
+   * The reference of the order that a transaction of this account belongs to, for a provider with notices that name the
+   * transaction alone, or with `signsForAllAccounts`.
    */
   findReference?(transactionId: string): Promise<{ kind: 'found'; reference: string } | { kind: 'missing' } | Unknown>
   refund(wanted: RefundOrder): Promise<RefundOutcome>

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Queries, STATEMENT_SENT, type Transaction } from '../../src/database/database.ts'
 import type { Statement } from '../../src/database/sql.ts'
+import { claimDueOffers } from '../../src/integrations/integration-store.ts'
 import { idOf } from '../../src/kernel/ids.ts'
 import { claimDueChecks, postponeChecks } from '../../src/payments/store/attempts.ts'
 import { claimWaitingNotices, postponeNotices } from '../../src/payments/store/notices.ts'
@@ -127,6 +128,23 @@ for (const { name, table, idle, backlog, run } of CASES)
       assert.match(await genericPlan(tx, statement), byKey)
     })
   })
+
+test('a claim of offers that are due reads the few integrations that have such offers', async () => {
+  await undone(async (tx) => {
+    await ask(tx, 'set local session_replication_role = replica')
+    await ask(
+      tx,
+      `insert into integrations (merchant_id, mode, provider, channels, countries, currencies, offers_due_at)
+       select gen_random_uuid(), 'live', 'gateway', '{}', '{}', '{}', case when n % 500 = 0 then now() end
+         from generate_series(1, ${ROWS}) n`,
+    )
+    await ask(tx, 'analyze integrations')
+    const statement = await statementOf(() => claimDueOffers(tx, 100))
+    const byTime = /Scan (using|on) integrations_offers_due/
+    assert.match(await customPlan(tx, statement), byTime)
+    assert.match(await genericPlan(tx, statement), byTime)
+  })
+})
 
 async function statementOf(run: () => Promise<unknown>): Promise<Statement> {
   const sent: Statement[] = []

@@ -150,6 +150,10 @@ export async function processNotice(unreserved: PaymentDeps, notice: Notice): Pr
   }
   const found = await findAttemptOf(deps, notice, reading)
   if ('names' in found) {
+    if (found.isOfAnother) {
+      await endNotice(database, notice, { state: 'ignored', note: 'is about no order of this account' })
+      return
+    }
     for (const name of found.names) {
       // The money is that merchant's, and none that this one could match with a payment.
       if (await isOrderOfAnother(database, notice, name))
@@ -221,33 +225,38 @@ function noticeResultOf(reconciled: Reconciled): { state: 'done' | 'ignored'; no
 
 /**
  * Some notices have only a transaction id, so the provider is asked for its order. Throws to retry later when it does
- * not answer. `names`: of the order, which is none of this merchant's.
+ * not answer. `names`: of the order, which is none of this merchant's. `isOfAnother`: the notice may be about another
+ * account, and the provider does not find the transaction with keys of this merchant.
  */
 async function findAttemptOf(
   { database, providers }: PaymentDeps,
   notice: Notice,
   { reference, transactionId }: { reference: string | null; transactionId?: string },
-): Promise<{ attempt: Attempt } | { names: string[] }> {
+): Promise<{ attempt: Attempt } | { names: string[]; isOfAnother: boolean }> {
   const byOrder = (named: string) => findStateByOrder(database, notice, notice, named)
   const names = reference === null ? [] : [reference]
   const named = reference === null ? undefined : await byOrder(reference)
   if (named) return named
-  if (transactionId === undefined) return { names }
+  let isOfAnother = providers.find(notice.provider)?.capabilities.signsForAllAccounts === true
+  if (transactionId === undefined) return { names, isOfAnother }
   // Two keys of a merchant may share a signing secret, so the order may belong to others than the verified ones.
-  const keysVersions = new Set([notice.keysVersion, ...(await providers.keysVersions(notice, notice.provider))])
+  const ofMerchant = await providers.keysVersions(notice, notice.provider)
   const unanswered: string[] = []
-  for (const keysVersion of keysVersions) {
+  for (const keysVersion of new Set([notice.keysVersion, ...ofMerchant])) {
     const client = await providers.connect(notice, notice.provider, { keysVersion, purpose: 'check' })
     const answer = await client.findReference?.(transactionId)
-    if (answer?.kind === 'unknown') unanswered.push(answer.because)
+    // Retired keys that are refused never answer. Strangers could make notices that wait for it.
+    const isRefused = async () => keysVersion !== ofMerchant[0] && (await client.verifyKeys()).kind === 'bad'
+    if (answer?.kind === 'unknown' && !(isOfAnother && (await isRefused()))) unanswered.push(answer.because)
     if (answer?.kind !== 'found') continue
+    isOfAnother = false
     const found = await byOrder(answer.reference)
     if (found) return found
     names.push(answer.reference)
   }
   if (unanswered.length > 0)
     throw new Error(`${notice.provider} did not name the order of the transaction: ${unanswered.join(', ')}`)
-  return { names }
+  return { names, isOfAnother }
 }
 
 /**

@@ -17,11 +17,12 @@ import {
 } from '../provider.ts'
 import { type NoConf, openSession, refusesKeys, type Session } from './api.ts'
 import { capabilities, PAGE_SECONDS, readSettings, settings } from './capabilities.ts'
-import { declined, findOperator, inWords, offersOf, outcomeOf, uuidOf, whyNot } from './mapping.ts'
+import { declined, findOperator, inWords, offersOf, outcomeOf, referenceOf, uuidOf, whyNot } from './mapping.ts'
 import { claimedKey, hintOf, judge, readingOf } from './notices.ts'
 import { refund } from './refunds.ts'
 import {
   type ActiveConf,
+  isUuid,
   type Moved,
   type Operator,
   ORDER,
@@ -71,8 +72,8 @@ function connect(options: ClientOptions): ProviderClient {
 
     async prepareNotice(notice) {
       const key = claimedKey(notice)
+      // For an unsigned one no question is asked: anybody can send it.
       if (key !== undefined) await session.readPublicKey(key)
-      else await session.conf() // says whether callbacks are signed
     },
 
     readNotice(notice) {
@@ -84,6 +85,12 @@ function connect(options: ClientOptions): ProviderClient {
       // A retired token can judge no callback, and could check no order.
       if (session.isRefused()) return { kind: 'forged', because: 'it refuses the token' }
       return hintOf(notice.body)
+    },
+
+    async findReference(transactionId) {
+      if (!isUuid(transactionId)) return { kind: 'missing' }
+      const found = await find(session, { reference: transactionId })
+      return 'amount' in found ? { kind: 'found', reference: referenceOf(found) } : found
     },
 
     refund: (wanted) => refund(session, wanted),

@@ -19,6 +19,7 @@ export const capabilities: Capabilities = {
   pageAsksToSave: false,
   // `GET /v2/active-conf` says which, for each account.
   offersOfAccount: true,
+  signsForAllAccounts: true,
   countries: [],
   currencies: [],
   limits: {},

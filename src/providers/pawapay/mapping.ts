@@ -22,6 +22,10 @@ export function uuidOf(reference: string): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-')
 }
 
+/** Our reference, where the id of the deposit follows from it; else the deposit, which may be of another shop. */
+export const referenceOf = ({ clientReferenceId: ours, id }: Moved): string =>
+  ours !== null && uuidOf(ours) === id ? ours : id
+
 /** A customer who has not answered by then will not: it is in the operator's hands. Their own advice is 15 minutes. */
 const CUSTOMER_ACTS_FOR_MS = 15 * 60_000
 

@@ -1,12 +1,13 @@
 import { constants, createHash, type KeyObject, timingSafeEqual, verify } from 'node:crypto'
 import { decode } from '../json-parsers.ts'
 import type { NoticeReading, RawNotice } from '../provider.ts'
-import { outcomeOf, uuidOf } from './mapping.ts'
+import { outcomeOf, referenceOf } from './mapping.ts'
 import { type Callback, type Moved, readCallback } from './wire.ts'
 
 /**
  * Signatures of callbacks, RFC 9421. The keys are pawaPay's own, the same for all of its merchants: what was signed for
- * another merchant's address must not count at ours. So the address has to be covered.
+ * another merchant's address must not count at ours, so the address has to be covered. And another merchant can name
+ * our address in its dashboard: a signature proves pawaPay, and never the account.
  */
 const MUST_COVER = ['@authority', '@path', 'content-digest']
 /** They sign for 60 seconds. A clock that is that much behind theirs still takes a callback. */
@@ -155,29 +156,27 @@ export function readingOf({ body, receivedAt }: RawNotice): NoticeReading {
   if (!callback) return { kind: 'unreadable', because: 'not a callback of the documented shape' }
   if (!('moved' in callback)) return { kind: 'notice', reference: null, says: 'other', receipts: [] }
   const reference = orderOf(callback)
-  if (callback.kind === 'refund') {
-    // It names neither the deposit nor its order. With our reference it is a refund of ours.
-    if (reference === null) return { kind: 'unreadable', because: 'a refund that was made elsewhere, of no order' }
-    return { kind: 'notice', reference, says: 'refund', receipts: [] }
-  }
+  // A refund that was made elsewhere names neither the deposit nor its order.
+  if (callback.kind === 'refund' || reference === null)
+    return { kind: 'notice', reference, says: reference === null ? 'other' : 'refund', receipts: [] }
+  const { id } = callback.moved
+  // Of another program, or of another merchant.
+  if (reference === id) return { kind: 'hint', reference }
   const outcome = outcomeOf(callback.moved, receivedAt)
   switch (outcome.kind) {
     case 'paid':
-      return { kind: 'notice', reference, says: 'paid', receipts: outcome.receipts }
+      return { kind: 'notice', reference, says: 'paid', receipts: outcome.receipts, transactionId: id }
     case 'declined':
       return { kind: 'notice', reference, says: 'failed', receipts: [] }
-    // Also: the page of the network is ready. So not each callback is the last one.
+    // Also: the page of the network is ready. So not each callback is the last one. `processing` would be applied
+    // without a check.
     case 'pending':
     case 'processing':
-      return { kind: 'notice', reference, says: outcome.kind, receipts: [] }
+      return { kind: 'notice', reference, says: 'pending', receipts: [] }
     default:
       return { kind: 'notice', reference, says: 'other', receipts: [] }
   }
 }
 
-/** Our reference, where the id of the deposit follows from it; else the deposit, which may be of another shop. */
-function orderOf({ kind, moved }: Extract<Callback, { moved: Moved }>): string | null {
-  if (kind === 'refund') return moved.order
-  const { clientReferenceId: ours, id } = moved
-  return ours !== null && uuidOf(ours) === id ? ours : id
-}
+const orderOf = ({ kind, moved }: Extract<Callback, { moved: Moved }>): string | null =>
+  kind === 'refund' ? moved.order : referenceOf(moved)

@@ -226,7 +226,6 @@ export async function startFakePawapay(t: { after(end: () => Promise<void>): voi
           case 'refund':
             return made && Buffer.from(JSON.stringify(books.refundBodyOf(made)))
           case 'processing':
-            return said({ status: 'IN_RECONCILIATION' })
           case 'dispute':
             return undefined
           default:
@@ -295,7 +294,7 @@ const CHANNELS = [
 export const fakePawapay = {
   provider: pawapay,
   features: {
-    notices: ['paid', 'failed', 'pending', 'processing', 'refund'],
+    notices: ['paid', 'failed', 'pending', 'refund'],
     idempotentRefunds: true,
     reportsRefusedKeys: true,
     channels: CHANNELS,
