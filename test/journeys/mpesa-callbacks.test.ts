@@ -24,12 +24,16 @@ const place = await world.addProvider(startFakeMpesa)
 const { fake, shop } = place
 const DAY = 86_400
 
-async function paid(): Promise<{ reference: string; order: string; payment: Json }> {
+async function prompted(): Promise<{ reference: string; order: string }> {
   const { reference, url } = await place.checkout()
   const customer = newVisitor()
   await customer.go(url)
   await customer.send({ action: 'pay', method: 'mobile' }, { phoneNumber: '0712345678', network: 'mpesa' })
-  const order = await place.orderOf(reference)
+  return { reference, order: await place.orderOf(reference) }
+}
+
+async function paid(): Promise<{ reference: string; order: string; payment: Json }> {
+  const { reference, order } = await prompted()
   await fake.customer.approve?.(order)
   await place.pump()
   await becomes(place, reference, 'successful')
@@ -163,4 +167,45 @@ test('a refund is due when what its notice said can be read, and not before', as
     ([refund]) => refund.status !== 'pending',
   )
   assert.equal(status, 'successful')
+})
+
+async function set(changes: object): Promise<void> {
+  const body = { settings: { ...KEYS, ...changes }, baseURL: fake.upstream.url }
+  assert.equal((await shop.call('PUT', '/payments/v1/integrations/mpesa', body)).status, 200)
+}
+
+test('a check of an earlier payment uses the new settings of the same short code, then the old ones', async () => {
+  const { reference, order } = await prompted()
+  const passkey = 'f'.repeat(64)
+  await set({ passkey })
+  await fake.customer.approve?.(order)
+  const before = fake.asked.length
+  await place.pump()
+  await becomes(place, reference, 'successful')
+  await set({})
+  const passwords = fake.asked
+    .slice(before)
+    .filter(({ path }) => path.includes('stkpushquery'))
+    .map(({ body }) => Buffer.from(JSON.parse(body).Password, 'base64').toString())
+  assert.deepEqual(
+    passwords.slice(0, 2).map((password) => password.includes(passkey)),
+    [true, false],
+  )
+})
+
+test('a refund of an earlier payment uses the new settings of the same short code', async () => {
+  const one = await paid()
+  const credential = `${'N'.repeat(60)}==`
+  await set({ securityCredential: credential })
+  assert.equal((await ask(one.reference)).status, 201)
+  const last = () => fake.asked.findLast(({ path }) => path.includes('reversal')) ?? assert.fail()
+  assert.equal(JSON.parse(last().body).SecurityCredential, credential)
+  await set({})
+  // Another account is not asked about this one.
+  const other = await paid()
+  await set({ shortCode: '600610', securityCredential: credential })
+  assert.equal((await ask(other.reference)).status, 201)
+  const { SecurityCredential, ReceiverParty } = JSON.parse(last().body)
+  assert.deepEqual([SecurityCredential, ReceiverParty], [KEYS.securityCredential, KEYS.shortCode])
+  await set({})
 })

@@ -100,6 +100,7 @@ function connect(options: ClientOptions): ProviderClient {
 
   return {
     publicKey: account.shortCode,
+    account: `${account.shortCode} ${options.baseURL}`,
 
     async verifyKeys() {
       const login = await api.login()
