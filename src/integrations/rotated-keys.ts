@@ -11,6 +11,9 @@ const VERDICT_CACHED_MS = 60_000
  * keys are used. Their answer counts only if they find the order: order references are random, so another account does
  * not have it. Otherwise the outcome stays unknown.
  *
+ * Where the settings name the account, the current keys of the same account are used first: the provider may accept the
+ * old keys, and refuse another setting, such as a password that a person has changed.
+ *
  * `current`: the client with the current keys; undefined when these are the current ones. `now` is a monotonic clock.
  */
 export function withRotatedKeys(
@@ -32,14 +35,25 @@ export function withRotatedKeys(
     return next && (await isRefused()) ? next : undefined
   }
 
+  /** The current keys, if they have replaced these and are of the same account. */
+  async function ofSameAccount(): Promise<ProviderClient | undefined> {
+    const next = own.account === undefined ? undefined : await current()
+    return next?.account === own.account ? next : undefined
+  }
+
   const rotated: Partial<ProviderClient> = {
     async check(order) {
+      const said = await (await ofSameAccount())?.check(order)
+      if (said && said.kind !== 'unknown') return said
       const answer = await own.check(order)
       if (answer.kind !== 'unknown') return answer
       const other = await (await successor())?.check(order)
       return !other || other.kind === 'missing' || other.kind === 'unknown' ? answer : other
     },
     async refund(order) {
+      const same = await ofSameAccount()
+      // No second try with the old keys: the refund may have been asked for, or these keys may be wrong on purpose.
+      if (same) return same.refund(order)
       const answer = await own.refund(order)
       if (answer.kind === 'refunded' || answer.kind === 'pending') return answer
       const next = await successor()

@@ -70,6 +70,11 @@ export interface ClientOptions {
 export interface ProviderClient {
   /** The key that may be seen by everyone. */
   readonly publicKey: string
+  /**
+   * The account at the provider, as its settings name it without keys. Clients of the same account know each other's
+   * orders. Absent: settings do not name it.
+   */
+  readonly account?: string
   /** Whether the keys work, by a call that changes nothing. */
   verifyKeys(): Promise<KeysVerdict>
   /** For `Capabilities.offersOfAccount`: what this account can do now. It is asked for every five minutes. */

@@ -214,7 +214,7 @@ function waitFor(work: Reconciliation, { at, amount }: ListedRefund, because: st
 
 const FAILED = 'The provider could not give the money back.'
 
-function takeKnown(work: Reconciliation, refund: Refund, listed: ListedRefund, waits: string[]): void {
+export function takeKnown(work: Reconciliation, refund: Refund, listed: ListedRefund, waits: string[]): void {
   const { refundId, status, amount } = listed
   if (status !== 'failed' && (amount.amount !== refund.amount || amount.currency !== refund.currency)) {
     const ours = formatMoney(money(refund.amount, refund.currency as Currency))

@@ -11,6 +11,7 @@ import {
 import type { NoticeReading, RawNotice, Receipt } from '../../providers/provider.ts'
 import { type PaymentDeps, withReserved } from '../deps.ts'
 import { type Reconciled, reconcileAttempt } from '../refunds/reconcile-attempt.ts'
+import { seeFailedRefunds } from '../refunds/see-failed-refunds.ts'
 import type { Attempt } from '../state/attempt.ts'
 import type { Notice } from '../state/notice.ts'
 import { attemptIn } from '../state/payment-state.ts'
@@ -166,8 +167,13 @@ export async function processNotice(unreserved: PaymentDeps, notice: Notice): Pr
   const { attempt } = found
   if (REVERSAL_NOTICES.has(says)) {
     const reconciled = await reconcileForNotice(deps, attempt)
-    if (reconciled.kind === 'unsupported') await refundsDueNow(database, attempt, deps.clock.now())
-    await endNotice(database, notice, { ...noticeResultOf(reconciled), attemptId: attempt.id })
+    const isUnlisted = reconciled.kind === 'unsupported'
+    const said = { facts: reading.facts, at: notice.receivedAt }
+    const changes = isUnlisted ? await seeFailedRefunds(deps, attempt, said) : 0
+    const result = changes > 0 ? { state: 'done' as const, note: null } : noticeResultOf(reconciled)
+    await endNotice(database, notice, { ...result, attemptId: attempt.id })
+    // Afterwards: what the notice said is found by the attempt of the ended notice.
+    if (isUnlisted) await refundsDueNow(database, attempt, deps.clock.now())
     return
   }
   // Signed with other keys, such as rotated ones: it triggers a check, and what it says is ignored, but for its money.

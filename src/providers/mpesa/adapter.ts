@@ -13,7 +13,7 @@ import {
 } from '../provider.ts'
 import { accountReferenceOf, openApi, passwordAt, unanswered } from './api.ts'
 import { capabilities, readSettings, settings } from './capabilities.ts'
-import { declined, isRefusal, isUnderWay, outcomeOf, type Prompt, promptOf, refusalOf } from './mapping.ts'
+import { declined, isNamed, isRefusal, isUnderWay, outcomeOf, type Prompt, promptOf, refusalOf } from './mapping.ts'
 import { callbackURL, factsOf, readNotice } from './notices.ts'
 import { reverse } from './refunds.ts'
 import { readError, readPush, readQuery, SHILLING } from './wire.ts'
@@ -86,11 +86,12 @@ function connect(options: ClientOptions): ProviderClient {
     return promptOf(said, factsOf(order.notices))
   }
 
-  /** By what the start answered, and by what callbacks named: the answer to a start may have been lost. */
+  /** By what the start answered. Callbacks are not signed: they name the prompt only if that answer was lost. */
   async function check(order: OrderHandle): Promise<Outcome> {
     const facts = factsOf(order.notices)
-    const named = order.providerReference === order.reference ? [] : [order.providerReference]
-    const checkoutIds = [...new Set([...named, ...facts.flatMap(({ checkout }) => checkout ?? [])])]
+    const checkoutIds = isNamed(order)
+      ? [order.providerReference]
+      : [...new Set(facts.flatMap(({ checkout }) => checkout ?? []))]
     if (checkoutIds.length === 0) return NOT_FOUND
     const prompts: Prompt[] = []
     for (const checkoutId of checkoutIds.slice(0, MOST_PROMPTS)) prompts.push(await ask(checkoutId, order))
@@ -99,6 +100,7 @@ function connect(options: ClientOptions): ProviderClient {
 
   return {
     publicKey: account.shortCode,
+    account: `${account.shortCode} ${options.baseURL}`,
 
     async verifyKeys() {
       const login = await api.login()

@@ -104,7 +104,7 @@ test('the result of a reversal is read at the address of its refund alone', () =
   const about = { kind: 'notice', reference: REFERENCE, receipts: [] }
   assert.deepEqual(read(REVERSED, addressOf(REFUND)), {
     ...{ ...about, says: 'refund' },
-    facts: { refund: REFUND, code: '0', amount: '100', reversal: 'SKE52PAWR9' },
+    facts: { refund: REFUND, code: '0', amount: '100', reversal: 'SKE52PAWR9', original: 'SKC82PACB8' },
   })
   assert.deepEqual(read(NOT_REVERSED, addressOf(REFUND)), {
     ...{ ...about, says: 'refund' },
@@ -170,6 +170,39 @@ test('what became of a reversal is known from its callback, and is asked for no 
     assert.ok(outcome.kind === 'refused')
     assert.match(outcome.because, why)
   }
+})
+
+test('a reversal of another payment or amount is no refund: a person looks', async () => {
+  const order = {
+    ...{ reference: REFERENCE, providerReference: 'ws_CO_1', channel: 'mobile-money' as const, startedAt: receivedAt },
+  }
+  const outcomeOf = (result: object) => {
+    const facts = [
+      { checkout: 'ws_CO_1', code: '0', receipt: 'SKC82PACB8' },
+      { refund: REFUND, code: '0', reversal: 'SKE52PAWR9', ...result },
+    ]
+    const amount = { amount: 100, currency: 'KES' as never }
+    return connection.refund({
+      ...{ reference: REFUND, transactionIds: ['ws_CO_1'], amount, reason: null },
+      order: { ...order, notices: { url: BASE, facts } },
+    })
+  }
+  assert.equal((await outcomeOf({ amount: '100', original: 'SKC82PACB8' })).kind, 'refunded')
+  assert.equal((await outcomeOf({ amount: '100', original: 'SKC00OTHER' })).kind, 'unknown')
+  assert.equal((await outcomeOf({ amount: '9900', original: 'SKC82PACB8' })).kind, 'unknown')
+})
+
+test('a payment for which callbacks name two receipt numbers is not reversed', async () => {
+  const amount = { amount: 10_000, currency: 'KES' as never }
+  const named = (receipt: string) => ({ checkout: 'ws_CO_1', code: '0', receipt })
+  const order = {
+    ...{ reference: REFERENCE, providerReference: 'ws_CO_1', channel: 'mobile-money' as const, startedAt: receivedAt },
+    ...{ amount, notices: { url: BASE, facts: [named('NLJ7RT61SV'), named('NLJ7RT61SW')] } },
+  }
+  const wanted = { reference: REFUND, transactionIds: ['ws_CO_1'], amount, reason: null, order }
+  const refused = await connection.refund({ ...wanted, mayAsk: () => assert.fail('M-PESA is not asked') })
+  assert.ok(refused.kind === 'refused')
+  assert.match(refused.because, /two receipt numbers.*M-PESA portal/)
 })
 
 test('a refund that M-PESA cannot make says what a person does', async () => {

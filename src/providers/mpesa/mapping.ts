@@ -57,7 +57,14 @@ export function promptOf({ checkoutId, code }: { checkoutId: string; code: strin
 
 const LONG_MS = 3_600_000
 
-/** An order has one prompt. If a start came twice to M-PESA, it has two, and each may be paid. */
+/** Whether the start's answer named the prompt. */
+export const isNamed = ({ providerReference, reference }: OrderHandle) => providerReference !== reference
+
+/**
+ * An order has one prompt. If its answer was lost, and it came twice to M-PESA, callbacks name two, and each may be
+ * paid. A callback can name any prompt of the short code, so money that only callbacks named is not given back without
+ * a person.
+ */
 export function outcomeOf(prompts: Prompt[], order: OrderHandle, facts: readonly Fact[], now: Date): Outcome {
   const paid = prompts.filter(({ kind }) => kind === 'paid')
   const receipts: Receipt[] = []
@@ -68,7 +75,8 @@ export function outcomeOf(prompts: Prompt[], order: OrderHandle, facts: readonly
     if (!amount) return unknown('its amount is not known')
     if (said?.amount !== undefined && said.amount !== String(amount.amount))
       return unknown('the callback names another amount')
-    receipts.push({ transactionId: checkoutId, idIsProviders: true, amount, at: timeOf(said) ?? startedAt })
+    const isSure = isNamed(order) && { idIsProviders: true as const }
+    receipts.push({ transactionId: checkoutId, ...isSure, amount, at: timeOf(said) ?? startedAt })
   }
   if (receipts.length > 0) return { kind: 'paid', receipts }
   const unclear = prompts.find((prompt) => prompt.kind === 'unknown')

@@ -17,6 +17,8 @@ export type Fact = {
   refund?: string
   /** Of a reversal: the number of the transaction that gave the money back. */
   reversal?: string
+  /** Of a reversal: the receipt number of the payment that was given back. */
+  original?: string
 }
 
 export const factsOf = (notices: OrderNotices | undefined) => (notices?.facts ?? []) as readonly Fact[]
@@ -58,14 +60,14 @@ export function readNotice(secret: string, { body, url }: RawNotice): NoticeRead
   const { code, amount } = said
   if (said.kind === 'result') {
     if (refund === undefined) return { ...about, says: 'other', receipts: [] }
-    const { transactionId } = said
-    const facts = { refund, code, ...(amount && { amount: `${amount.amount}` }) }
-    return {
-      ...about,
-      says: 'refund',
-      receipts: [],
-      facts: { ...facts, ...(transactionId && { reversal: transactionId }) },
+    const { transactionId, originalId } = said
+    const facts: Fact = {
+      ...{ refund, code },
+      ...(amount && { amount: `${amount.amount}` }),
+      ...(transactionId && { reversal: transactionId }),
+      ...(originalId && { original: originalId }),
     }
+    return { ...about, says: 'refund', receipts: [], facts }
   }
   if (refund !== undefined) return { ...about, says: 'other', receipts: [] }
   const { checkoutId: checkout, receipt, at } = said

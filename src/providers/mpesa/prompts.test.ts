@@ -206,21 +206,42 @@ test('a callback that names another amount, and an order without an amount, are 
   assert.equal((await connection.check(bare)).kind, 'unknown')
 })
 
-test('two prompts for one order are each asked for, and each may be paid', async (t) => {
+test('two prompts of a start whose answer was lost are each asked for, and a person gives surplus back', async (t) => {
   const { connection, order, handle, fake, push, checkoutId } = await started(t)
   const other = order()
   await connection.start(other)
   const second = fake.find(other.reference)
-  const facts = [{ checkout: second.checkoutId, code: '0' }]
+  const lost = { providerReference: push.reference }
+  const facts = [checkoutId, second.checkoutId].map((checkout) => ({ checkout, code: '0' }))
   fake.end(second, RESULTS.refused)
-  assert.equal((await connection.check(handle(facts))).kind, 'pending', 'the first still asks')
+  assert.equal((await connection.check(handle(facts, lost))).kind, 'pending', 'the first still asks')
   fake.end(push, RESULTS.paid)
   fake.end(second, RESULTS.paid)
+  const paid = await connection.check(handle(facts, lost))
+  assert.ok(paid.kind === 'paid')
+  assert.deepEqual(
+    paid.receipts.map(({ transactionId, idIsProviders }) => [transactionId, idIsProviders]),
+    [
+      [checkoutId, undefined],
+      [second.checkoutId, undefined],
+    ],
+  )
+})
+
+test('a callback that names another prompt does not make us ask about it', async (t) => {
+  const { connection, order, handle, fake, push, checkoutId } = await started(t)
+  const other = order()
+  await connection.start(other)
+  const second = fake.find(other.reference)
+  fake.end(second, RESULTS.paid)
+  const facts = [{ checkout: second.checkoutId, code: '0', receipt: second.receipt }]
+  assert.equal((await connection.check(handle(facts))).kind, 'pending')
+  fake.end(push, RESULTS.paid)
   const paid = await connection.check(handle(facts))
   assert.ok(paid.kind === 'paid')
   assert.deepEqual(
-    paid.receipts.map(({ transactionId }) => transactionId),
-    [checkoutId, second.checkoutId],
+    paid.receipts.map(({ transactionId, idIsProviders }) => [transactionId, idIsProviders]),
+    [[checkoutId, true]],
   )
 })
 

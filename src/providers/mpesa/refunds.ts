@@ -6,6 +6,8 @@ import { readAccepted, readError } from './wire.ts'
 
 const NO_INITIATOR =
   'M-PESA reverses a payment only for an API user, and none is set up (initiatorName, securityCredential). Reverse it in the M-PESA portal.'
+const TWO_RECEIPTS =
+  'callbacks name two receipt numbers for this payment, and one of them is wrong. Find the payment in the M-PESA portal, and reverse it there.'
 const WHOLE = 'M-PESA reverses a payment as a whole only. Send a part of it back from the M-PESA portal.'
 /** The results of a reversal that say what a person can do. The others are named by their code. */
 const RESULTS: Record<string, string> = {
@@ -29,14 +31,18 @@ const REVERSED_BEFORE = 'R000001'
 export async function reverse(api: Api, account: Account, wanted: RefundOrder): Promise<RefundOutcome> {
   const { order, amount, transactionIds, reference } = wanted
   const facts = factsOf(order.notices)
+  const [checkoutId] = transactionIds
+  const ofPayment = facts.filter(({ checkout }) => checkout === checkoutId)
+  const receipts = [...new Set(ofPayment.flatMap(({ receipt }) => receipt ?? []))]
   const result = facts.findLast(({ refund }) => refund === reference)
-  if (result) return resultOf(result, reference)
+  if (result) return resultOf(result, wanted, receipts)
   const { initiator } = account
   if (!initiator) return { kind: 'refused', because: NO_INITIATOR }
-  const [checkoutId] = transactionIds
   if (transactionIds.length !== 1 || (order.amount && amount.amount !== order.amount.amount))
     return { kind: 'refused', because: WHOLE }
-  const receipt = facts.find((fact) => fact.checkout === checkoutId && fact.receipt)?.receipt
+  const [receipt, ...others] = receipts
+  // Callbacks are not signed. A wrong one would decide which payment is reversed.
+  if (others.length > 0) return { kind: 'refused', because: TWO_RECEIPTS }
   // The callback of the payment may still come.
   if (!receipt || !order.notices) return { ...unknown(NO_RECEIPT), neverSent: true }
   const addressOf = (refund?: string) =>
@@ -67,7 +73,12 @@ export async function reverse(api: Api, account: Account, wanted: RefundOrder): 
 
 const NO_RECEIPT = 'the callback with the receipt number has not come, and a payment is reversed by that'
 
-function resultOf({ code, reversal }: Fact, reference: string): RefundOutcome {
-  if (code === DONE || code === REVERSED_BEFORE) return { kind: 'refunded', refundId: reversal ?? reference }
-  return { kind: 'refused', because: `it did not reverse the payment: ${RESULTS[code] ?? `result code ${code}`}` }
+function resultOf(fact: Fact, { reference, amount: wanted }: RefundOrder, receipts: string[]): RefundOutcome {
+  const { code, reversal, amount, original } = fact
+  if (code !== DONE && code !== REVERSED_BEFORE)
+    return { kind: 'refused', because: `it did not reverse the payment: ${RESULTS[code] ?? `result code ${code}`}` }
+  if (amount !== undefined && amount !== String(wanted.amount)) return unknown('it reversed another amount')
+  const isOther = original !== undefined && receipts.length > 0 && !receipts.includes(original)
+  if (isOther) return unknown(`it reversed another payment, with the receipt number ${original}`)
+  return { kind: 'refunded', refundId: reversal ?? reference }
 }
