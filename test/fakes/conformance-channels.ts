@@ -126,17 +126,20 @@ export function channelsConformance(
       })
     }
 
-    test('an upstream in trouble is unknown to a start, a code and a check', async (t) => {
-      const rig = await rigFor(t)
-      const { handle } = await started(rig, sample)
-      for (const trouble of TROUBLES) {
-        rig.upstream.trouble = trouble
-        const calls = [rig.connection.start(orderFor(rig, sample)), rig.connection.check(handle)]
-        const said: { kind: string }[] = await Promise.all(code ? [...calls, submit(rig, handle, code.right)] : calls)
-        assert.deepEqual(new Set(said.map(({ kind }) => kind)), new Set(['unknown']), trouble.toString())
-        for (const secret of rig.secrets) assert.ok(!JSON.stringify(said).includes(secret))
-      }
-    })
+    // Two seconds each, so for one sample of each channel, and for those with a code.
+    if (code || channels.find((each) => each.channel === channel) === sample) {
+      test('an upstream in trouble is unknown to a start, a code and a check', async (t) => {
+        const rig = await rigFor(t)
+        const { handle } = await started(rig, sample)
+        for (const trouble of TROUBLES) {
+          rig.upstream.trouble = trouble
+          const calls = [rig.connection.start(orderFor(rig, sample)), rig.connection.check(handle)]
+          const said: { kind: string }[] = await Promise.all(code ? [...calls, submit(rig, handle, code.right)] : calls)
+          assert.deepEqual(new Set(said.map(({ kind }) => kind)), new Set(['unknown']), trouble.toString())
+          for (const secret of rig.secrets) assert.ok(!JSON.stringify(said).includes(secret))
+        }
+      })
+    }
 
     test('an answer without the documented shape is unknown', async (t) => {
       const rig = await rigFor(t)
