@@ -204,7 +204,7 @@ export interface OrderHandle {
 export interface OrderNotices {
   /**
    * Where the provider shall send them, for one that takes the address with each order. The adapter may add a last
-   * part: a token that nobody can guess, where notices are not signed. `RawNotice.url` has it.
+   * part: an unguessable token, where notices are not signed. `RawNotice.url` has it.
    */
   url: string
   /** What they said so far, oldest first. */

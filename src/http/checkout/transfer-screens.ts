@@ -46,7 +46,7 @@ function dialTransfer(account: AccountDetails, { texts, payment }: View): Html |
   const rest = money(Math.max(0, account.amountToTransfer - account.received), payment.currency)
   const codes = dialCodesFor(rest, account)
   if (codes.length === 0) return null
-  // Dialled, it would send real money to whoever has this account number.
+  // The account number of a sandbox may be a real one: a dialled code would send real money there.
   const isTest = payment.mode === 'sandbox'
   const shown = (code: string) => html`<bdi dir="ltr">${code}</bdi>`
   const rows = codes.map(

@@ -82,7 +82,7 @@ const publicKey = 'FLWPUBK_TEST-0123456789abcdef0123456789abcdef-X'
 const link = (address: string, providerReference: string) => {
   return { kind: 'link', link: address, publicKey, providerReference, expiresAt }
 }
-// A phone asks for three minutes, whatever the order was given.
+// A phone asks for three minutes, also when the order is open for longer.
 const asksUntil = new Date(STARTED.getTime() + 180_000)
 const prompt = (providerReference: string) => ({ kind: 'prompt', providerReference, expiresAt: asksUntil })
 const UNKNOWN = 'unknown'
