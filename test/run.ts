@@ -17,6 +17,11 @@ import { startPgbouncer } from './support/pgbouncer.ts'
 const root = join(import.meta.dirname, '..')
 const { PGBOUNCER } = process.env
 const chosen = process.argv.slice(2).map((file) => relative(root, resolve(file)))
+/**
+ * The tests beside the code share three processes: most take milliseconds, and loading the code takes a second. Those of
+ * the providers, which wait for servers in trouble, take half of the time each.
+ */
+const UNIT_TESTS = [/^src\/(?!providers\/)/, /^src\/providers\/[a-n]/, /^src\/providers\/[o-z]/]
 const THOROUGH = /^test\/(\w+\/thorough|pgbouncer|processes|scale|shops)\//
 const all = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root }).sort()
 const files = chosen.length > 0 ? chosen : all.filter((file) => !THOROUGH.test(file))
@@ -32,7 +37,7 @@ async function main(): Promise<number> {
     if (checks.some((status) => status !== 0)) return 1
   }
   const folder = await mkdtemp(join(tmpdir(), 'manilla-test-'))
-  // Four files at once have up to 20 connections each, and the unit tests, in one process, keep 20 until their end.
+  // Four files at once have up to 20 connections each, and each process of unit tests keeps 20 until its end.
   const server = await startEmbedded({ dataDir: folder, purpose: 'own', connections: 300 })
   const pooler = PGBOUNCER ? await startPgbouncer(PGBOUNCER, server.url, join(folder, 'pgbouncer')) : undefined
   if (pooler) process.env.TEST_POOLER_URL = pooler.url
@@ -55,16 +60,22 @@ async function main(): Promise<number> {
 
 /** Returns the files that did not pass. */
 async function runTests(databaseUrl: string, folder: string, files: string[]): Promise<string[]> {
-  // The tests beside the code share a process: most take milliseconds, and loading the code takes a second.
-  const unitTests = files.filter((file) => file.startsWith('src/'))
-  const others = files.filter((file) => !unitTests.includes(file))
-  // Printed after the others: two reports at once cannot be read.
-  const output = others.length > 0 ? join(folder, 'unit-tests') : undefined
+  const groups = UNIT_TESTS.map((pattern, number) => ({
+    files: files.filter((file) => pattern.test(file)),
+    name: `unit-tests-${number}`,
+  })).filter((group) => group.files.length > 0)
+  const others = files.filter((file) => !file.startsWith('src/'))
+  const isAlone = groups.length + Math.min(1, others.length) === 1
+  const outputOf = ({ name }: { name: string }) => (isAlone ? undefined : join(folder, name))
   const failed = await Promise.all([
-    runFiles(databaseUrl, join(folder, 'passed-unit-tests'), unitTests, ['--test-isolation=none'], output),
     runFiles(databaseUrl, join(folder, 'passed-files'), others, concurrencyOf(others)),
+    ...groups.map((group) => {
+      const list = join(folder, `passed-${group.name}`)
+      return runFiles(databaseUrl, list, group.files, ['--test-isolation=none'], outputOf(group))
+    }),
   ])
-  if (output && unitTests.length > 0) process.stdout.write(await readFile(output))
+  // Printed after the others: two reports at once cannot be read.
+  for (const output of groups.map(outputOf)) if (output) process.stdout.write(await readFile(output))
   return failed.flat()
 }
 
