@@ -18,8 +18,8 @@ const root = join(import.meta.dirname, '..')
 const { PGBOUNCER } = process.env
 const chosen = process.argv.slice(2).map((file) => relative(root, resolve(file)))
 /**
- * The tests beside the code share three processes: most take milliseconds, and loading the code takes a second. Those of
- * the providers, which wait for servers in trouble, take half of the time each.
+ * The tests beside the code share three processes: most take milliseconds, and loading the code takes a second. Those
+ * of the providers, which wait for servers in trouble, take half of the time each.
  */
 const UNIT_TESTS = [/^src\/(?!providers\/)/, /^src\/providers\/[a-n]/, /^src\/providers\/[o-z]/]
 const THOROUGH = /^test\/(\w+\/thorough|pgbouncer|processes|scale|shops)\//
