@@ -162,7 +162,7 @@ test('a start whose answer was lost may have asked the phone: the same input ask
   const before = phones.orders.size
   const again = await shop.initialize({ ...MTN, reference })
   assert.deepEqual([again.status, phones.orders.size], [200, before])
-  assert.match(again.body.data.data.message, /Approve the request/)
+  assert.match(again.body.data.data.message, /^If your phone asks you to pay/)
   phones.approve(order)
   await phones.notify(service, shop, order)
   const paid = await becomes(shop, { id: reference }, ({ status }) => status === 'successful')

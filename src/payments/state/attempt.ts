@@ -101,10 +101,13 @@ export type Instructions =
   /** The bank requires a PIN or a code before it charges this saved card. */
   | { kind: 'step'; link: string; savedCard: SavedCardId }
   | AccountInstructions
-  /** As the provider answered: see `Started`. */
-  | Given<PromptStart>
+  /**
+   * As the provider answered: see `Started`. `isUnsure`: its answer was lost, and the phone may ask or not. A code is on
+   * its way until the provider has taken or refused it.
+   */
+  | (Given<PromptStart> & { isUnsure?: true })
   | Given<PayToStart>
-  | Given<CodeWanted>
+  | (Given<CodeWanted> & { codesGiven?: number; isCodeOnItsWay?: true })
   | Given<DialStart>
   | Given<QrStart>
 
@@ -169,6 +172,8 @@ export function isUnasked({ status, instructions, noticeSaidPaid }: Attempt): bo
 export const ENDED_BY_PERSON = 'ended_by_person'
 
 export const MAX_ATTEMPTS = 20
+/** Codes that one attempt takes. A stranger with the link of a payment must not guess without limit. */
+export const MAX_CODES = 5
 /**
  * A page that was opened by client-id and reference alone starts an attempt only while the payment has had fewer than
  * this. Both are public: a stranger cannot use up the attempts of the customer's link and of the merchant.

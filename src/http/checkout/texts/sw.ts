@@ -98,6 +98,8 @@ export const sw: Texts = {
   waiting: 'Bado tunaangalia',
   waitingNote: (merchant) =>
     `Muda wa kuthibitisha umekwisha. Kama ulithibitisha, subiri hapa au funga ukurasa huu: ${merchant} ataarifiwa. Lipa tena ikiwa tu hukuthibitisha, la sivyo unaweza kulipa mara mbili.`,
+  unsureNote: (amount) =>
+    `Hatukupata jibu, kwa hiyo hatujui kama simu yako inauliza. Ikiuliza ${amount}, thibitisha kwa PIN yako. La sivyo, jaribu tena muda huu ukiisha.`,
   earlierPrompt: (number) =>
     `Ombi la awali${number ? ` kwa ${number}` : ''} bado linaweza kuthibitishwa. Lipa tena ikiwa tu hukulithibitisha na hutalithibitisha, la sivyo unaweza kulipa mara mbili.`,
   earlierOther: 'Kama tayari umelipa kwa maelezo uliyoonyeshwa, usilipe tena: subiri uthibitisho.',
@@ -227,7 +229,8 @@ export const sw: Texts = {
   tooManyTries: 'Majaribio mengi mno',
   tooManyTriesNote: 'Tafadhali subiri dakika moja, kisha ufungue kiungo tena.',
   tooManyAttempts: 'Malipo haya yamejaribiwa mara nyingi mno',
-  tooManyAttemptsNote: 'Hujatozwa kwa yale yaliyoshindwa. Omba duka likupe kiungo kipya.',
+  tooManyAttemptsNote:
+    'Hujatozwa kwa yale yaliyoshindwa. Usithibitishe ombi ambalo bado liko kwenye simu yako. Omba duka likupe kiungo kipya.',
   wentWrong: 'Kuna hitilafu upande wetu',
   wentWrongNote: 'Tafadhali jaribu tena baada ya muda mfupi. Fungua kiungo tena kabla ya kulipa tena.',
   cannotShow: 'Hatuwezi kuonyesha malipo haya kwa sasa',

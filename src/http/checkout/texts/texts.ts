@@ -100,6 +100,7 @@ export interface Texts {
   waiting: string
   waitingNote(merchant: string): string
   /** Before a second request, while the first can still be approved. */
+  unsureNote(amount: string): string
   earlierPrompt(number: string | undefined): string
   earlierOther: string
   enterCode: string
