@@ -186,6 +186,22 @@ test('USSD: the bank is chosen, and the code can be pressed, with # as %23', asy
   assert.match(visitor.text, EARLIER_CODE, 'beside the second code')
 })
 
+test('a code to dial that has run out gives way to a new one, and a payment by the old one counts', async () => {
+  const visitor = await visit({ country: 'NG', currency: 'NGN' }, '?method=ussd')
+  const getCode = () => visitor.send({ action: 'pay', method: 'ussd' }, { bank: '058' })
+  await getCode()
+  const old = phones.order()
+  await letPass(database, visitor, 1_801)
+  await visitor.go(`${visitor.url.split('?')[0]}?method=ussd`)
+  assert.match(visitor.text, EARLIER_CODE)
+  await getCode()
+  assert.equal(visitor.state, 'dial')
+  assert.equal((await attemptsOf(visitor.id)).length, 2)
+  phones.approve(old)
+  await visitor.send({ action: 'check' })
+  assert.equal(visitor.state, 'succeeded')
+})
+
 test('QR and bank: a code drawn here, and a page of the bank that is not framed', async () => {
   const qr = await visit({ country: 'NG', currency: 'NGN' }, '?method=qr')
   await qr.send({ action: 'pay', method: 'qr' })
