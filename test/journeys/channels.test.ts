@@ -16,6 +16,7 @@ const GHANA = { provider: 'phone-mobile-money', amount: 12_000, currency: 'GHS',
 const MTN = { ...GHANA, phoneNumber: '055 123 4987' }
 const TELECEL = { ...GHANA, phoneNumber: '0201234987', network: 'telecel' }
 const NAIRA = { amount: 12_000, currency: 'NGN', country: 'NG' }
+const OPEN = { preAuthorisationCode: false, available: true }
 let orders = 0
 const newReference = () => `PHONE-${++orders}`
 
@@ -65,7 +66,7 @@ test('the number of the user is the default; the network is guessed from it, and
 })
 
 test('a network that is missing or unknown is 400 unknown_network with the list', async () => {
-  for (const wrong of [{ network: 'vodafone' }, { phoneNumber: '0991234987' }]) {
+  for (const wrong of [{ network: 'vodafone' }, { phoneNumber: '0281234987' }]) {
     const { status, body } = await shop.initialize({ ...MTN, ...wrong })
     assert.deepEqual([status, body.code, body.errors[0].pointer], [400, 'unknown_network', '/network'])
     assert.match(body.detail, /mtn \(MTN MoMo\), telecel \(Telecel Cash\), at \(AT Money\)/)
@@ -260,11 +261,11 @@ test('the channels of a country, with what to send and to choose from', async ()
     ...{ country: 'GH', currency: 'GHS', limits: { min: 100, max: 5_000_000 } },
     fields: ['phoneNumber', 'network'],
     networks: [
-      { code: 'mtn', name: 'MTN MoMo', phoneNumber: true, available: true },
-      { code: 'telecel', name: 'Telecel Cash', phoneNumber: true, available: true },
-      { code: 'at', name: 'AT Money', phoneNumber: true, available: true },
+      { code: 'mtn', name: 'MTN MoMo', phoneNumber: true, ...OPEN },
+      { code: 'telecel', name: 'Telecel Cash', phoneNumber: true, ...OPEN },
+      { code: 'at', name: 'AT Money', phoneNumber: true, ...OPEN },
     ],
-    ...{ phonePrefix: '+233', banks: [], lifetimeSeconds: 180 },
+    ...{ codeHelp: null, phonePrefix: '+233', banks: [], lifetimeSeconds: 180 },
   })
   const nigeria = await list('country=NG&currency=NGN')
   assert.deepEqual(nigeria.data[0].banks, BANKS)
@@ -276,7 +277,7 @@ test('the channels of a country, with what to send and to choose from', async ()
     code: 'mpesa-paybill',
     name: 'M-PESA Paybill',
     phoneNumber: false,
-    available: true,
+    ...OPEN,
   })
   assert.deepEqual((await list('country=FR')).data, [])
   assert.equal((await shop.call('GET', '/payments/v1/channels')).status, 400)

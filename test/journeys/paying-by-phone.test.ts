@@ -161,6 +161,7 @@ test('a code: a wrong one can be repeated and stays in its field, the right one 
 test('one network is not asked for, and a number to pay to needs no phone', async () => {
   const one = await visit({ country: 'RW', currency: 'RWF', user: { email: 'ada@example.com' } })
   assert.doesNotMatch(one.text, /name="network"/)
+  assert.match(one.text, /Mobile money number \(MTN MoMo\)/)
   await one.send(MOBILE, { phoneNumber: '0781234567' })
   assert.equal(one.state, 'prompt')
   const paybill = await visit({ country: 'KE', currency: 'KES', user: { email: 'ada@example.com' } })

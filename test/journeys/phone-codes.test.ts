@@ -104,3 +104,34 @@ test('a start without an answer is no request on the phone: the page says that i
   })
   assert.match(started.body.data.data.message, /^If your phone asks you to pay/)
 })
+
+test('a code that the customer makes beforehand is listed with its network, and its lack is named', async () => {
+  const { body } = await shop.call('GET', '/payments/v1/channels?country=CI&currency=XOF')
+  const { fields, networks, codeHelp } = body.data[0]
+  assert.deepEqual(fields, ['phoneNumber', 'network', 'preAuthorisationCode'])
+  assert.deepEqual(
+    networks.map((each: Json) => [each.code, each.preAuthorisationCode]),
+    [
+      ['orange', true],
+      ['wave', false],
+    ],
+  )
+  assert.equal(codeHelp, 'Composez #144*82#')
+  const orange = {
+    ...{ provider: 'phone-mobile-money', amount: 12_000, currency: 'XOF', country: 'CI' },
+    ...{ phoneNumber: '0701020304', network: 'orange' },
+  }
+  const refused = await shop.initialize(orange)
+  assert.equal(refused.status, 400)
+  const [mistake] = refused.body.errors
+  assert.deepEqual([mistake.pointer, mistake.code], ['/preAuthorisationCode', 'required'])
+  assert.match(mistake.message, /required with orange: .* Composez #144\*82#$/)
+  assert.equal((await shop.initialize({ ...orange, preAuthorisationCode: '1234' })).status, 200)
+})
+
+test('a number that is none of the country is named, also without a network', async () => {
+  const { status, body } = await shop.initialize({
+    ...{ provider: 'phone-mobile-money', amount: 12_000, currency: 'GHS', country: 'GH', phoneNumber: '0712345678' },
+  })
+  assert.deepEqual([status, body.code, body.errors[0].pointer], [400, 'invalid_request', '/phoneNumber'])
+})

@@ -122,11 +122,11 @@ export class PhoneProvider {
       capabilities: {
         ...{ name: 'phone', title: 'Phone', sandboxOnly: false, framed: false },
         ...{ pageTakesSavedCards: false, pageAsksToSave: false, limits: {} },
-        countries: ['GH', 'KE', 'RW', 'NG'],
-        currencies: ['GHS', 'KES', 'RWF', 'NGN'],
+        countries: ['GH', 'KE', 'RW', 'NG', 'CI'],
+        currencies: ['GHS', 'KES', 'RWF', 'NGN', 'XOF'],
         offers: {
           card: { GHS: { fee } },
-          'mobile-money': { GHS: mobile, KES: mobile, RWF: mobile },
+          'mobile-money': { GHS: mobile, KES: mobile, RWF: mobile, XOF: { ...mobile, ...ORANGE } },
           ussd: { NGN: { fee, banks: BANKS, lifetimeSeconds: 1_800 } },
           bank: { NGN: { fee, banks: BANKS }, GHS: { fee } },
           qr: { NGN: { fee, lifetimeSeconds: 900 } },
@@ -149,6 +149,13 @@ export const BANKS = [
   { code: '058', name: 'GTBank' },
   { code: '044', name: 'Access Bank' },
 ]
+
+/** A code that the customer makes beforehand. */
+const ORANGE = {
+  networks: { CI: ['orange', 'wave'] },
+  codeBeforehand: { CI: ['orange'] },
+  codeHelp: { CI: 'Composez #144*82#' },
+} as const
 
 const said = (order: PhoneOrder): Said => ({ status: 200, text: JSON.stringify(order) })
 const sign = (text: string) => createHmac('sha256', KEY).update(text).digest('hex')

@@ -102,8 +102,8 @@ export type Instructions =
   | { kind: 'step'; link: string; savedCard: SavedCardId }
   | AccountInstructions
   /**
-   * As the provider answered: see `Started`. `isUnsure`: its answer was lost, and the phone may ask or not. A code is on
-   * its way until the provider has taken or refused it.
+   * As the provider answered: see `Started`. `isUnsure`: its answer was lost, and the phone may ask or not. A code is
+   * on its way until the provider has taken or refused it.
    */
   | (Given<PromptStart> & { isUnsure?: true })
   | Given<PayToStart>

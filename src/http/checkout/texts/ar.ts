@@ -43,7 +43,8 @@ export const ar: Texts = {
   network: 'الشبكة',
   closed: 'غير متاح الآن',
   codeBeforehand: (networks) => `الرمز الذي أنشأته على هاتفك (${networks})`,
-  wrongPhoneNumber: (prefix) => `هذا ليس رقم هاتف محمول في هذا البلد. يبدأ الرقم بـ ${prefix} أو بـ 0.`,
+  wrongPhoneNumber: (prefix, zero) =>
+    `هذا ليس رقم هاتف محمول في هذا البلد. يبدأ الرقم بـ ${prefix}${zero ? ' أو بـ 0' : ''}.`,
   chooseNetwork: 'اختر شبكة هذا الرقم.',
   looksLike: (network) => `يبدو أن هذا الرقم من ${network}. اختر شبكته.`,
   chooseBank: 'اختر مصرفك',

@@ -43,7 +43,8 @@ export const en: Texts = {
   network: 'Network',
   closed: 'not available right now',
   codeBeforehand: (networks) => `Code that you made on your phone (${networks})`,
-  wrongPhoneNumber: (prefix) => `This is not a mobile number of this country. It begins with ${prefix} or with 0.`,
+  wrongPhoneNumber: (prefix, zero) =>
+    `This is not a mobile number of this country. It begins with ${prefix}${zero ? ' or with 0' : ''}.`,
   chooseNetwork: 'Choose the network of this number.',
   looksLike: (network) => `This number looks like ${network}. Choose its network.`,
   chooseBank: 'Choose your bank',

@@ -44,7 +44,8 @@ export const fr: Texts = {
   network: 'Réseau',
   closed: 'indisponible pour le moment',
   codeBeforehand: (networks) => `Code obtenu sur votre téléphone (${networks})`,
-  wrongPhoneNumber: (prefix) => `Ce n’est pas un numéro mobile de ce pays. Il commence par ${prefix} ou par 0.`,
+  wrongPhoneNumber: (prefix, zero) =>
+    `Ce n’est pas un numéro mobile de ce pays. Il commence par ${prefix}${zero ? ' ou par 0' : ''}.`,
   chooseNetwork: 'Choisissez le réseau de ce numéro.',
   looksLike: (network) => `Ce numéro semble être chez ${network}. Choisissez son réseau.`,
   chooseBank: 'Choisissez votre banque',

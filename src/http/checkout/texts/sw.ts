@@ -43,7 +43,7 @@ export const sw: Texts = {
   network: 'Mtandao',
   closed: 'haipatikani kwa sasa',
   codeBeforehand: (networks) => `Msimbo uliotengeneza kwenye simu yako (${networks})`,
-  wrongPhoneNumber: (prefix) => `Hii si namba ya simu ya nchi hii. Huanza na ${prefix} au 0.`,
+  wrongPhoneNumber: (prefix, zero) => `Hii si namba ya simu ya nchi hii. Huanza na ${prefix}${zero ? ' au 0' : ''}.`,
   chooseNetwork: 'Chagua mtandao wa namba hii.',
   looksLike: (network) => `Namba hii inaonekana kuwa ya ${network}. Chagua mtandao wake.`,
   chooseBank: 'Chagua benki yako',

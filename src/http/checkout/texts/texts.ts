@@ -40,7 +40,7 @@ export interface Texts {
   /** Beside a mobile network that takes no payments at the moment. */
   closed: string
   codeBeforehand(networks: string): string
-  wrongPhoneNumber(prefix: string): string
+  wrongPhoneNumber(prefix: string, zero: boolean): string
   chooseNetwork: string
   looksLike(network: string): string
   chooseBank: string
