@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkDueAttempts } from '../../src/payments/settle/check-attempts.ts'
 import { makeChecksDue } from '../../src/payments/store/attempts.ts'
+import { eraseCustomer } from '../../src/payments/upkeep/erase-customer.ts'
 import { RIGHT_CODE, startWithPhones } from '../support/mobile-provider.ts'
 import { assertAudited, type Json, letPass } from '../support/payment-records.ts'
 import { becomes, isPaid } from '../support/sandbox-payments.ts'
@@ -134,4 +135,18 @@ test('a number that is none of the country is named, also without a network', as
     ...{ provider: 'phone-mobile-money', amount: 12_000, currency: 'GHS', country: 'GH', phoneNumber: '0712345678' },
   })
   assert.deepEqual([status, body.code, body.errors[0].pointer], [400, 'invalid_request', '/phoneNumber'])
+})
+
+test('the number of a customer who was erased is gone, and its phone may still ask: the start is no failure', async () => {
+  phones.upstream.trouble = 'reset after the work'
+  const visitor = await chooseTelecel()
+  phones.upstream.trouble = undefined
+  const { payment } = visitor
+  await eraseCustomer(service, 'test', { ...shop, mode: 'sandbox' }, 'ama@example.com')
+  const [erased] = (await shop.payment(payment.id)).attempts
+  assert.deepEqual(erased.paidFrom, { phoneNumber: null, network: 'telecel', bank: null })
+  phones.orders.clear()
+  await letPass(database, payment, 61)
+  for (let times = 0; times < 2; times++) await check(payment)
+  assert.equal((await shop.payment(payment.id)).attempts[0].status, 'processing')
 })

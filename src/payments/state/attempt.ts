@@ -1,5 +1,6 @@
 import { CHANNEL_FACTS, type Channel } from '../../kernel/channel.ts'
 import type { AttemptId, MerchantId, PaymentId, SavedCardId } from '../../kernel/ids.ts'
+import { PAID_FROM_MENU } from '../../kernel/mobile-networks.ts'
 import type { Mode } from '../../kernel/mode.ts'
 import { type Currency, money } from '../../kernel/money.ts'
 import type { Place } from '../../kernel/place.ts'
@@ -155,9 +156,11 @@ export function isUnstarted(attempt: Attempt): boolean {
   return status === 'processing' && instructions === null && !chargedAtOnce && !noticeSaidPaid && !knownToProvider
 }
 
-/** The phone may ask the customer although the answer to the start was lost. */
+/** The phone may ask the customer although the answer to the start was lost. The number may have been erased since. */
 export function phoneMayAsk({ channel, input }: Pick<Attempt, 'channel' | 'input'>): boolean {
-  return CHANNEL_FACTS[channel].asksByItself && input?.phoneNumber !== undefined
+  const { phoneNumber, network } = input ?? {}
+  const asks = phoneNumber !== undefined || (network !== undefined && !PAID_FROM_MENU.has(network))
+  return CHANNEL_FACTS[channel].asksByItself && asks
 }
 
 /**
