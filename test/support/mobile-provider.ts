@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { after } from 'node:test'
+import type { Mode } from '../../src/kernel/mode.ts'
 import type { ProviderAnswer } from '../../src/outbound/provider-http.ts'
 import { failureOf } from '../../src/providers/failure.ts'
 import type {
@@ -237,13 +238,14 @@ function outcomeOf({ status, failure, transactions, currency }: PhoneOrder): Out
 }
 
 /** The service with this provider, and a shop that has set it up. */
-export async function startWithPhones() {
+export async function startWithPhones(changes: Parameters<typeof startPaying>[0] = {}) {
   const phones = new PhoneProvider()
   await phones.open()
-  const service = await startPaying({ providers: [...PROVIDERS, phones.provider()] })
-  async function openShop(): Promise<Shop> {
-    const shop = await service.addShop('Akosua Prints', { bare: true })
-    const { status, body } = await shop.call('PUT', '/payments/v1/integrations/phone', { settings: { secretKey: KEY } })
+  const service = await startPaying({ providers: [...PROVIDERS, phones.provider()], ...changes })
+  async function openShop(mode: Mode = 'sandbox'): Promise<Shop> {
+    const shop = await service.addShop('Akosua Prints', { bare: true, mode })
+    const secretKey = mode === 'live' ? 'sk_live_phone' : KEY
+    const { status, body } = await shop.call('PUT', '/payments/v1/integrations/phone', { settings: { secretKey } })
     if (status >= 300) throw new Error(JSON.stringify(body))
     return shop
   }

@@ -193,6 +193,8 @@ export function mistakeText({ why, network }: MethodMistake, texts: Texts, { pay
       return texts.chooseBank
     case 'code refused':
       return texts.codeRefused
+    case 'too many':
+      return texts.tooManyRequests
     case 'not sent':
       return texts.reasonOnPhone.provider_unavailable ?? texts.reason.provider_unavailable
   }

@@ -161,6 +161,8 @@ export function pageRoutes(app: App, deps: CheckoutDeps): void {
         if (!method) return { fields: {} }
         const values = methodValues(form)
         const { input, mistakes } = readMethodForm(method, values, payment.country, form.get('guess') ?? '')
+        if (mistakes.length === 0 && input.phoneNumber && !limits.mayPrompt(payment, input.phoneNumber))
+          mistakes.push({ field: 'phoneNumber', why: 'too many' })
         return mistakes.length > 0 ? { fields: {}, typed: { channel, values, mistakes } } : { fields: { input } }
       }
     }

@@ -45,6 +45,7 @@ export const ar: Texts = {
   codeBeforehand: (networks) => `الرمز الذي أنشأته على هاتفك (${networks})`,
   wrongPhoneNumber: (prefix, zero) =>
     `هذا ليس رقم هاتف محمول في هذا البلد. يبدأ الرقم بـ ${prefix}${zero ? ' أو بـ 0' : ''}.`,
+  tooManyRequests: 'أُرسلت إلى هذا الرقم طلبات كثيرة. انتظر بضع دقائق أو استخدم رقمًا آخر.',
   chooseNetwork: 'اختر شبكة هذا الرقم.',
   looksLike: (network) => `يبدو أن هذا الرقم من ${network}. اختر شبكته.`,
   chooseBank: 'اختر مصرفك',

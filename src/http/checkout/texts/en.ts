@@ -45,6 +45,7 @@ export const en: Texts = {
   codeBeforehand: (networks) => `Code that you made on your phone (${networks})`,
   wrongPhoneNumber: (prefix, zero) =>
     `This is not a mobile number of this country. It begins with ${prefix}${zero ? ' or with 0' : ''}.`,
+  tooManyRequests: 'This number has had too many requests. Wait a few minutes, or use another number.',
   chooseNetwork: 'Choose the network of this number.',
   looksLike: (network) => `This number looks like ${network}. Choose its network.`,
   chooseBank: 'Choose your bank',

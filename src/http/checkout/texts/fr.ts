@@ -46,6 +46,7 @@ export const fr: Texts = {
   codeBeforehand: (networks) => `Code obtenu sur votre téléphone (${networks})`,
   wrongPhoneNumber: (prefix, zero) =>
     `Ce n’est pas un numéro mobile de ce pays. Il commence par ${prefix}${zero ? ' ou par 0' : ''}.`,
+  tooManyRequests: 'Ce numéro a reçu trop de demandes. Attendez quelques minutes, ou prenez un autre numéro.',
   chooseNetwork: 'Choisissez le réseau de ce numéro.',
   looksLike: (network) => `Ce numéro semble être chez ${network}. Choisissez son réseau.`,
   chooseBank: 'Choisissez votre banque',

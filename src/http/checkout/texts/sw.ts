@@ -44,6 +44,7 @@ export const sw: Texts = {
   closed: 'haipatikani kwa sasa',
   codeBeforehand: (networks) => `Msimbo uliotengeneza kwenye simu yako (${networks})`,
   wrongPhoneNumber: (prefix, zero) => `Hii si namba ya simu ya nchi hii. Huanza na ${prefix}${zero ? ' au 0' : ''}.`,
+  tooManyRequests: 'Namba hii imepokea maombi mengi mno. Subiri dakika chache, au tumia namba nyingine.',
   chooseNetwork: 'Chagua mtandao wa namba hii.',
   looksLike: (network) => `Namba hii inaonekana kuwa ya ${network}. Chagua mtandao wake.`,
   chooseBank: 'Chagua benki yako',

@@ -41,6 +41,7 @@ export interface Texts {
   closed: string
   codeBeforehand(networks: string): string
   wrongPhoneNumber(prefix: string, zero: boolean): string
+  tooManyRequests: string
   chooseNetwork: string
   looksLike(network: string): string
   chooseBank: string
