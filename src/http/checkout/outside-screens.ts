@@ -175,7 +175,7 @@ function againText(screen: OutsideScreen, { texts }: View): string | undefined {
     case 'dial':
       return screen.input?.bank && texts.chooseBank
     case 'waiting':
-      return texts.tryAgain
+      return screen.isUnsure ? texts.useAnotherNumber : texts.tryAgain
     case 'pay_to':
     case 'qr':
       return undefined
