@@ -40,8 +40,8 @@ function mobileInput(given: GivenInput, networks: Networks, country: string): Ch
   const wanted = given.network?.trim().toLowerCase()
   const guessed = number && guessNetwork(country, number.national)
   const network = wanted || (networks.length === 1 ? networks[0] : guessed)
-  // Without a network that was sent, the mistake is in the number: it would have told the network.
-  if (typed && !number && !wanted) throw refuse([badNumber(typed, country)])
+  // The mistake is in the number: it would have told the network.
+  if (typed && !number && !network) throw refuse([badNumber(typed, country)])
   if (!network || !isMobileNetwork(network) || !networks.includes(network))
     throw unknownNetwork(wanted, networks, number ? [] : [badNumber(typed, country)])
   if (PAID_FROM_MENU.has(network)) return { network }
