@@ -68,6 +68,13 @@ export function offlineConformance(
     for (const [channel, byCurrency] of Object.entries(offers)) assert.ok(Object.keys(byCurrency).length > 0, channel)
   })
 
+  test('what the customer enters, dials or scans ends before the payment, so that a new one can be had', async () => {
+    for (const channel of ['mobile-money', 'ussd', 'qr'] as const) {
+      for (const [currency, { lifetimeSeconds }] of Object.entries(offers[channel] ?? {}))
+        assert.ok(lifetimeSeconds && lifetimeSeconds <= 3_600, `${channel} in ${currency}`)
+    }
+  })
+
   test('calls to a server that fails are unknown, never declined or paid', async (t, settings) => {
     const upstream = await startUpstream(t, () => ({ status: 200, text: '{}' }))
     for (const trouble of [undefined, ...TROUBLES]) {

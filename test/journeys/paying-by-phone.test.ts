@@ -28,6 +28,7 @@ async function visit(changes: object = {}, query = ''): Promise<Visitor & { id: 
 
 const methodsOn = ({ text }: Visitor) => [...text.matchAll(/ data-method="(\w+)"/g)].map(([, method]) => method)
 const attemptsOf = async (id: string) => (await shop.payment(id)).attempts
+const EARLIER_CODE = /If you have already paid with the details that you were shown, do not pay again/
 const EARLIER = /An earlier request to \u2066\+233•••••4987\u2069 can still be approved/
 
 test('in Ghana mobile money comes first, with the number of the payment and its network', async () => {
@@ -93,11 +94,11 @@ test('the same number again is the same request, another number a new one, and t
   assert.match(visitor.text, EARLIER, 'beside every method')
   await visitor.send(MOBILE, { phoneNumber: '0242222222' })
   assert.equal(visitor.state, 'prompt')
+  assert.match(visitor.text, EARLIER, 'beside the second request')
   assert.equal((await attemptsOf(visitor.id)).length, 2)
   phones.approve(phones.order(2))
   await visitor.send({ action: 'check' })
-  await visitor.go(visitor.url)
-  assert.equal(visitor.state, 'prompt', 'the last one is asked about')
+  assert.equal(visitor.state, 'succeeded', 'the first one is asked about, too')
 })
 
 test('after its time the page goes on checking, and tells what a second payment would do', async () => {
@@ -160,6 +161,7 @@ test('a code: a wrong one can be repeated and stays in its field, the right one 
 test('one network is not asked for, and a number to pay to needs no phone', async () => {
   const one = await visit({ country: 'RW', currency: 'RWF', user: { email: 'ada@example.com' } })
   assert.doesNotMatch(one.text, /name="network"/)
+  assert.match(one.text, /Mobile money number \(MTN MoMo\)/)
   await one.send(MOBILE, { phoneNumber: '0781234567' })
   assert.equal(one.state, 'prompt')
   const paybill = await visit({ country: 'KE', currency: 'KES', user: { email: 'ada@example.com' } })
@@ -179,7 +181,26 @@ test('USSD: the bank is chosen, and the code can be pressed, with # as %23', asy
   assert.match(visitor.text, /href="tel:\*737\*33\*4\*18791%23"/)
   assert.match(visitor.text, /data-copy="\*737\*33\*4\*18791#"/)
   await visitor.go(`${visitor.url.split('?')[0]}?method=ussd`)
-  assert.match(visitor.text, /If you have already paid with the details that you were shown, do not pay again/)
+  assert.match(visitor.text, EARLIER_CODE)
+  await visitor.send({ action: 'pay', method: 'ussd' }, { bank: '044' })
+  assert.equal(visitor.state, 'dial')
+  assert.match(visitor.text, EARLIER_CODE, 'beside the second code')
+})
+
+test('a code to dial that has run out gives way to a new one, and a payment by the old one counts', async () => {
+  const visitor = await visit({ country: 'NG', currency: 'NGN' }, '?method=ussd')
+  const getCode = () => visitor.send({ action: 'pay', method: 'ussd' }, { bank: '058' })
+  await getCode()
+  const old = phones.order()
+  await letPass(database, visitor, 1_801)
+  await visitor.go(`${visitor.url.split('?')[0]}?method=ussd`)
+  assert.match(visitor.text, EARLIER_CODE)
+  await getCode()
+  assert.equal(visitor.state, 'dial')
+  assert.equal((await attemptsOf(visitor.id)).length, 2)
+  phones.approve(old)
+  await visitor.send({ action: 'check' })
+  assert.equal(visitor.state, 'succeeded')
 })
 
 test('QR and bank: a code drawn here, and a page of the bank that is not framed', async () => {

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { after } from 'node:test'
+import type { Mode } from '../../src/kernel/mode.ts'
 import type { ProviderAnswer } from '../../src/outbound/provider-http.ts'
 import { failureOf } from '../../src/providers/failure.ts'
 import type {
@@ -122,11 +123,11 @@ export class PhoneProvider {
       capabilities: {
         ...{ name: 'phone', title: 'Phone', sandboxOnly: false, framed: false },
         ...{ pageTakesSavedCards: false, pageAsksToSave: false, limits: {} },
-        countries: ['GH', 'KE', 'RW', 'NG'],
-        currencies: ['GHS', 'KES', 'RWF', 'NGN'],
+        countries: ['GH', 'KE', 'RW', 'NG', 'CI'],
+        currencies: ['GHS', 'KES', 'RWF', 'NGN', 'XOF'],
         offers: {
           card: { GHS: { fee } },
-          'mobile-money': { GHS: mobile, KES: mobile, RWF: mobile },
+          'mobile-money': { GHS: mobile, KES: mobile, RWF: mobile, XOF: { ...mobile, ...ORANGE } },
           ussd: { NGN: { fee, banks: BANKS, lifetimeSeconds: 1_800 } },
           bank: { NGN: { fee, banks: BANKS }, GHS: { fee } },
           qr: { NGN: { fee, lifetimeSeconds: 900 } },
@@ -149,6 +150,13 @@ export const BANKS = [
   { code: '058', name: 'GTBank' },
   { code: '044', name: 'Access Bank' },
 ]
+
+/** A code that the customer makes beforehand. */
+const ORANGE = {
+  networks: { CI: ['orange', 'wave'] },
+  codeBeforehand: { CI: ['orange'] },
+  codeHelp: { CI: 'Composez #144*82#' },
+} as const
 
 const said = (order: PhoneOrder): Said => ({ status: 200, text: JSON.stringify(order) })
 const sign = (text: string) => createHmac('sha256', KEY).update(text).digest('hex')
@@ -230,13 +238,14 @@ function outcomeOf({ status, failure, transactions, currency }: PhoneOrder): Out
 }
 
 /** The service with this provider, and a shop that has set it up. */
-export async function startWithPhones() {
+export async function startWithPhones(changes: Parameters<typeof startPaying>[0] = {}) {
   const phones = new PhoneProvider()
   await phones.open()
-  const service = await startPaying({ providers: [...PROVIDERS, phones.provider()] })
-  async function openShop(): Promise<Shop> {
-    const shop = await service.addShop('Akosua Prints', { bare: true })
-    const { status, body } = await shop.call('PUT', '/payments/v1/integrations/phone', { settings: { secretKey: KEY } })
+  const service = await startPaying({ providers: [...PROVIDERS, phones.provider()], ...changes })
+  async function openShop(mode: Mode = 'sandbox'): Promise<Shop> {
+    const shop = await service.addShop('Akosua Prints', { bare: true, mode })
+    const secretKey = mode === 'live' ? 'sk_live_phone' : KEY
+    const { status, body } = await shop.call('PUT', '/payments/v1/integrations/phone', { settings: { secretKey } })
     if (status >= 300) throw new Error(JSON.stringify(body))
     return shop
   }

@@ -45,7 +45,7 @@ export interface PayingService {
   baseUrl: string
   masterKey: Buffer
   /** `bare`: without the sandbox provider's integration. */
-  addShop(name?: string, options?: { bare?: boolean }): Promise<Shop>
+  addShop(name?: string, options?: { bare?: boolean; mode?: Mode }): Promise<Shop>
 }
 
 export interface Shop {
@@ -79,6 +79,9 @@ interface Changes {
   providerHttp?: NonNullable<Parameters<typeof providerClients>[0]['http']>
   /** The clock of provider health. */
   healthNow?: () => number
+  rateLimit?: boolean
+  /** Live providers may be on this machine, too. */
+  livePrivate?: boolean
   /** Default: any free port. */
   port?: number
   /** The host in `baseUrl`. Passkeys need a name, not an address. */
@@ -116,7 +119,7 @@ export async function openPaying(
   const url = () => baseUrl
   const guests = sandboxServers({ database, clock, log, masterKey, verifyCredential, publicUrl: url, serverUrl: url })
   const secrets = secretBox(masterKey)
-  const allowPrivate = (mode: Mode) => mode === 'sandbox'
+  const allowPrivate = (mode: Mode) => mode === 'sandbox' || changes.livePrivate === true
   const parts: PaymentDeps = {
     database,
     clock,
@@ -144,7 +147,7 @@ export async function openPaying(
     guests,
     baseUrl: url,
     isStopping: () => false,
-    rateLimit: false,
+    rateLimit: changes.rateLimit ?? false,
     shedsLoad: false,
     trustProxy: [],
   })
@@ -200,13 +203,13 @@ async function addShop(
   parts: PaymentDeps,
   baseUrl: string,
   name = 'Adaeze Kitchen',
-  { bare = false } = {},
+  { bare = false, mode = 'sandbox' as Mode } = {},
 ): Promise<Shop> {
   const { id, place } = await createMerchant({ ...parts, ...(bare && { sandboxIntegrations: [] }) }, 'test', {
     name,
     country: 'NG' as Country,
   })
-  const { clientId, clientSecret } = await createCredential(parts, 'test', id, 'sandbox')
+  const { clientId, clientSecret } = await createCredential(parts, 'test', id, mode)
   const headers = { 'client-id': clientId, 'client-secret': clientSecret }
   const call: Shop['call'] = (method, path, body, more = {}) =>
     request(baseUrl + path, method, { ...headers, ...more }, body)

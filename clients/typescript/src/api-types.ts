@@ -520,7 +520,10 @@ export interface OfferedChannel {
     min?: number
     max?: number
   } | null
-  /** What to send to initialize, besides what every payment needs: `phoneNumber`, `network`, `bank`. */
+  /**
+   * What to send to initialize, besides what every payment needs: `phoneNumber`, `network`,
+   * `preAuthorisationCode`, `bank`.
+   */
   fields: string[]
   networks: {
     /** The `network` to send. */
@@ -528,9 +531,13 @@ export interface OfferedChannel {
     name: string
     /** Whether it needs a phone number. `false`: the customer pays from the menu of the network. */
     phoneNumber: boolean
+    /** Whether it needs a `preAuthorisationCode`, which the customer makes on the phone first. */
+    preAuthorisationCode: boolean
     /** Whether it takes payments now. `false`: show it, so that customers do not look for it. */
     available: boolean
   }[]
+  /** How the customer makes a `preAuthorisationCode`, in the words of the provider. */
+  codeHelp: string | null
   /** The prefix of phone numbers of the country. */
   phonePrefix: string | null
   /** The `bank` to send is the code. */

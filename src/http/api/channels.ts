@@ -60,19 +60,23 @@ function rowsOf(
   })
 }
 
-function choicesOf({ networks: byCountry, closed, banks = [], lifetimeSeconds }: Offer, country: Country) {
+function choicesOf(offer: Offer, country: Country) {
+  const { networks: byCountry, codeBeforehand, codeHelp, closed, banks = [], lifetimeSeconds } = offer
   const networks = byCountry?.[country] ?? []
   const needsNumber = networks.some((each) => !PAID_FROM_MENU.has(each))
   return {
     fields: [
       ...(needsNumber ? ['phoneNumber'] : []),
       ...(networks.length > 1 ? ['network'] : []),
+      ...(codeBeforehand?.[country] ? ['preAuthorisationCode'] : []),
       ...(banks.length > 1 ? ['bank'] : []),
     ],
     networks: networks.map((code) => ({
       ...{ code, name: MOBILE_NETWORKS[code], phoneNumber: !PAID_FROM_MENU.has(code) },
+      preAuthorisationCode: codeBeforehand?.[country]?.includes(code) === true,
       available: !closed?.[country]?.includes(code),
     })),
+    codeHelp: codeHelp?.[country] ?? null,
     phonePrefix: needsNumber ? (dialPrefix(country) ?? null) : null,
     banks: [...banks],
     lifetimeSeconds: lifetimeSeconds ?? null,

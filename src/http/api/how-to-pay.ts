@@ -39,7 +39,8 @@ function detailsOf(attempt: Attempt): Record<string, unknown> & { message: Html 
       }
     }
     case 'prompt': {
-      const { message, shownAs } = instructions
+      const { message, shownAs, isUnsure } = instructions
+      if (isUnsure) return { message: withoutInstructions(attempt, price), expiresAt }
       const name = shownAs ? html` It shows the name ${shownAs}.` : html``
       const own = html`Approve the request for <strong>${price}</strong> on your phone.${name}`
       return { message: message ? html`${message}` : own, expiresAt, ...(shownAs && { shownAs }) }

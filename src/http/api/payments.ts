@@ -115,7 +115,7 @@ export function inputRoutes(app: App, deps: PaymentDeps): void {
         operationId: 'submitInput',
         summary: 'Give a code',
         description:
-          'Gives the provider the code that it asks for: see `input` in the answer of initialize. A wrong code is `input_refused`, and can be repeated as often as the provider allows. The answer is the payment: its last attempt says what comes next. An attempt in `processing` has no answer of the provider yet: do not give the code again, the outcome is found.',
+          'Gives the provider the code that it asks for: see `input` in the answer of initialize. A wrong code is `input_refused`, and can be repeated: an attempt takes five codes, or fewer if the provider allows fewer. The answer is the payment: its last attempt says what comes next. An attempt in `processing` has no answer of the provider yet: do not give the code again, the outcome is found.',
         tags: ['Payments'],
         params: contract.PaymentName,
         headers: IdempotencyHeaders,

@@ -11,8 +11,8 @@ import { findPaymentStateById, findStateByAttempt } from '../../payments/store/p
 export interface CustomerChecks {
   /** The payment of a customer who returns from the provider's page. Undefined: there is no such attempt. */
   afterReturn(id: AttemptId): Promise<PaymentState | undefined>
-  /** Asks the provider about an open attempt. */
-  ask(attempt: Attempt): Promise<PaymentState | undefined>
+  /** Asks the providers about these attempts of one payment. */
+  ask(attempts: [Attempt, ...Attempt[]]): Promise<PaymentState | undefined>
 }
 
 /** After it the page is shown without the provider's answer, which is applied when it comes. */
@@ -23,17 +23,17 @@ export function customerChecks(deps: PaymentDeps): CustomerChecks {
 
   async function afterReturn(id: AttemptId): Promise<PaymentState | undefined> {
     const found = await findStateByAttempt(database, id)
-    return found?.attempt.status === 'successful' ? found.state : found && ask(found.attempt)
+    return found?.attempt.status === 'successful' ? found.state : found && ask([found.attempt])
   }
 
   /**
    * Asks the provider at most every 3 seconds per payment; otherwise the page shows the stored state and the scheduled
    * check follows. Returns the payment as it is afterwards.
    */
-  async function ask(attempt: Attempt): Promise<PaymentState | undefined> {
+  async function ask([attempt, ...others]: [Attempt, ...Attempt[]]): Promise<PaymentState | undefined> {
     const mayAsk = await claimProviderCheck(database, attempt, clock.now())
-    const checked = mayAsk ? await inTime(attempt) : undefined
-    return checked ?? findPaymentStateById(database, attempt.paymentId)
+    const [checked] = mayAsk ? await Promise.all([attempt, ...others].map(inTime)) : []
+    return (others.length === 0 && checked) || findPaymentStateById(database, attempt.paymentId)
   }
 
   /** Undefined if the check takes too long or fails. */

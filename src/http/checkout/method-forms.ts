@@ -1,7 +1,7 @@
 import type { Channel } from '../../kernel/channel.ts'
 import { type Html, html } from '../../kernel/html.ts'
 import { guessNetwork, MOBILE_NETWORKS, numbersOf, PAID_FROM_MENU } from '../../kernel/mobile-networks.ts'
-import { dialPrefix, parsePhoneNumber } from '../../kernel/phone-number.ts'
+import { beginsWithZero, dialPrefix, parsePhoneNumber } from '../../kernel/phone-number.ts'
 import { CHANNEL_ICONS } from './channel-icons.ts'
 import { mistakeNote, selectField, textField } from './field.ts'
 import { addTo, all, attributes, flag } from './markup.ts'
@@ -137,8 +137,11 @@ function mobileFields(
   }
   const asksNumber = networks.some((each) => !PAID_FROM_MENU.has(each))
   const guesses = networks.length > 1 ? JSON.stringify(numbersOf(country)) : undefined
+  const [first] = networks
+  const label =
+    first && networks.length === 1 ? `${texts.mobileNumber} (${MOBILE_NETWORKS[first]})` : texts.mobileNumber
   const phone = textField({
-    ...{ id: 'mobile-phoneNumber', name: 'phoneNumber', label: texts.mobileNumber, value, lead: dialPrefix(country) },
+    ...{ id: 'mobile-phoneNumber', name: 'phoneNumber', label, value, lead: dialPrefix(country) },
     class: 'number',
     isRequired: !networks.some((each) => PAID_FROM_MENU.has(each)),
     attributes: { type: 'tel', autocomplete: 'tel-national', maxlength: '32', dir: 'ltr', 'data-guess': guesses },
@@ -178,7 +181,10 @@ export function mistakeText({ why, network }: MethodMistake, texts: Texts, { pay
     case 'missing':
       return texts.link.missing
     case 'phone number':
-      return texts.wrongPhoneNumber(`\u2066${dialPrefix(payment.country) ?? '+'}…\u2069`)
+      return texts.wrongPhoneNumber(
+        `\u2066${dialPrefix(payment.country) ?? '+'}…\u2069`,
+        beginsWithZero(payment.country),
+      )
     case 'network':
       return texts.chooseNetwork
     case 'looks like':
@@ -187,6 +193,8 @@ export function mistakeText({ why, network }: MethodMistake, texts: Texts, { pay
       return texts.chooseBank
     case 'code refused':
       return texts.codeRefused
+    case 'too many':
+      return texts.tooManyRequests
     case 'not sent':
       return texts.reasonOnPhone.provider_unavailable ?? texts.reason.provider_unavailable
   }

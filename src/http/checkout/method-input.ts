@@ -10,7 +10,7 @@ export type MethodField = 'phoneNumber' | 'network' | 'bank' | 'code'
 
 export interface MethodMistake {
   field: MethodField
-  why: 'missing' | 'phone number' | 'network' | 'looks like' | 'bank' | 'code refused' | 'not sent'
+  why: 'missing' | 'phone number' | 'network' | 'looks like' | 'bank' | 'code refused' | 'not sent' | 'too many'
   /** The network that the number looks like. */
   network?: MobileNetwork
 }

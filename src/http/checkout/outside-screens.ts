@@ -6,7 +6,18 @@ import { CHANNEL_ICONS } from './channel-icons.ts'
 import { textField } from './field.ts'
 import { addTo, all } from './markup.ts'
 import { mistakeText } from './method-forms.ts'
-import { another, cancel, copyButton, countdown, form, type Of, row, shownNumber, type View } from './parts.ts'
+import {
+  another,
+  cancel,
+  copyButton,
+  countdown,
+  earlierNote,
+  form,
+  type Of,
+  row,
+  shownNumber,
+  type View,
+} from './parts.ts'
 import { IN_URL } from './screen.ts'
 
 type OutsideScreen = Of<'prompt' | 'code' | 'pay_to' | 'dial' | 'qr' | 'waiting'>
@@ -29,6 +40,7 @@ export function prompt(screen: Of<'prompt'>, view: View): Html {
 <p>${promptText(screen, view)}</p>
 ${providersWords(given.message, view)}
 <p class="note">${countdown(screen.expiresAt, view)}</p></div>
+${earlierNote(screen.earlier, view)}
 <details class="ask help"><summary>${texts.noPrompt}</summary>
 <ul>${all(ways)}</ul>
 </details>
@@ -45,17 +57,23 @@ export function promptText({ given, input, amountCharged }: Of<'prompt'>, view: 
 
 /** Time is over, and the money can still come: the page does not say that it failed. */
 export function waiting(screen: Of<'waiting'>, view: View): Html {
-  const { texts, merchantName } = view
   return html`<div class="state"><span class="spinner" aria-hidden="true"></span>
-<h2 id="heading" tabindex="-1">${texts.waiting}</h2>
-<p>${texts.waitingNote(merchantName)}</p></div>
+<h2 id="heading" tabindex="-1">${view.texts.waiting}</h2>
+<p>${waitingText(screen, view)}</p>
+${screen.isUnsure ? html`<p class="note">${countdown(screen.expiresAt, view)}</p>` : null}</div>
+${earlierNote(screen.earlier, view)}
 ${checkAndLeave(screen, view)}`
+}
+
+export function waitingText({ isUnsure, amountCharged }: Of<'waiting'>, { texts, show, merchantName }: View): string {
+  return isUnsure ? texts.unsureNote(show(amountCharged)) : texts.waitingNote(merchantName)
 }
 
 export function code(screen: Of<'code'>, view: View): Html {
   const { texts, typed } = view
   const refused = typed?.mistakes.find(({ field }) => field === 'code')
   return html`<h2 id="heading" tabindex="-1">${texts.enterCode}</h2>
+${earlierNote(screen.earlier, view)}
 ${providersWords(screen.given.message, view)}
 ${form(
   view,
@@ -79,6 +97,7 @@ export function payTo(screen: Of<'pay_to'>, view: View): Html {
   const amount = plainAmount(money(rest, payment.currency))
   return html`<h2 id="heading" tabindex="-1">${received > 0 ? texts.partial(show(received), show(amountCharged)) : texts.payTo(show(amountCharged))}</h2>
 ${received > 0 ? html`<p class="warn">${texts.sendTheRest(show(rest))}</p>` : html`<p>${texts.payToNote}</p>`}
+${earlierNote(screen.earlier, view)}
 <dl class="rows account">${row(texts, texts.payToNumber, given.number, given.number)}${row(texts, texts.accountNumber, given.account, given.account)}${row(texts, texts.amount, show(rest), amount)}</dl>
 <p class="note">${countdown(screen.expiresAt, view)}</p>
 ${checkAndLeave(screen, view)}`
@@ -89,6 +108,7 @@ export function dial(screen: Of<'dial'>, view: View): Html {
   const { given } = screen
   return html`<h2 id="heading" tabindex="-1">${texts.dial}</h2>
 <p>${texts.dialNote(given.bankName ?? undefined)}</p>
+${earlierNote(screen.earlier, view)}
 ${dialLink(given.code, view)}
 ${providersWords(given.message, view)}
 <p class="note">${countdown(screen.expiresAt, view)}</p>
@@ -113,6 +133,7 @@ export function qr(screen: Of<'qr'>, view: View): Html {
   const svg = html`<svg class="qr" role="img" aria-label="${texts.method.qr}" `.text
   const drawn = new Html(renderSVG(screen.given.text, { border: 2 }).replace('<svg ', svg))
   return html`<div class="state"><h2 id="heading" tabindex="-1">${texts.scan}</h2>
+${earlierNote(screen.earlier, view)}
 <p>${texts.scanNote}</p>
 ${drawn}
 <p class="note">${countdown(screen.expiresAt, view)}</p></div>
@@ -154,7 +175,7 @@ function againText(screen: OutsideScreen, { texts }: View): string | undefined {
     case 'dial':
       return screen.input?.bank && texts.chooseBank
     case 'waiting':
-      return texts.tryAgain
+      return screen.isUnsure ? texts.useAnotherNumber : texts.tryAgain
     case 'pay_to':
     case 'qr':
       return undefined

@@ -11,7 +11,7 @@ import type { PaymentDeps } from '../../payments/deps.ts'
 import { cancelPayment } from '../../payments/settle/cancel-payment.ts'
 import { type PageChoice, payOnPage } from '../../payments/start/pay-on-page.ts'
 import { submitCode } from '../../payments/start/submit-code.ts'
-import type { Attempt } from '../../payments/state/attempt.ts'
+import { type Attempt, isOpen } from '../../payments/state/attempt.ts'
 import type { PaymentState } from '../../payments/state/payment-state.ts'
 import { returnAddress } from '../../payments/state/return-address.ts'
 import { findPaymentStateById } from '../../payments/store/payment-states.ts'
@@ -161,6 +161,8 @@ export function pageRoutes(app: App, deps: CheckoutDeps): void {
         if (!method) return { fields: {} }
         const values = methodValues(form)
         const { input, mistakes } = readMethodForm(method, values, payment.country, form.get('guess') ?? '')
+        if (mistakes.length === 0 && input.phoneNumber && !limits.mayPrompt(payment, input.phoneNumber))
+          mistakes.push({ field: 'phoneNumber', why: 'too many' })
         return mistakes.length > 0 ? { fields: {}, typed: { channel, values, mistakes } } : { fields: { input } }
       }
     }
@@ -188,8 +190,8 @@ export function pageRoutes(app: App, deps: CheckoutDeps): void {
 
   async function askNow(attempts: Attempt[]): Promise<void> {
     // The customer may have approved an earlier request.
-    const open = attempts.filter(({ status }) => status === 'processing' || status === 'pending')
-    await Promise.all(open.slice(-MOST_ASKED).map((attempt) => checks.ask(attempt)))
+    const [last, ...others] = attempts.filter(isOpen).toReversed().slice(0, MOST_ASKED)
+    if (last) await checks.ask([last, ...others])
   }
 
   /** The whole page, or only its panel for the script of an open page. */

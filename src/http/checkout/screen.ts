@@ -73,6 +73,7 @@ export interface Outside {
   received: number
   expiresAt: Date | null
   choices: MethodChoices
+  earlier: Earlier | undefined
 }
 
 /** A request that the customer may still approve, beside another one. */
@@ -108,8 +109,8 @@ export type Screen =
   | ({ state: 'pay_to'; given: Given<'pay to'> } & Outside)
   | ({ state: 'dial'; given: Given<'dial'> } & Outside)
   | ({ state: 'qr'; given: Given<'qr'> } & Outside)
-  /** The time for one of these is over, and the money can still come. */
-  | ({ state: 'waiting' } & Outside)
+  /** The time for one of these is over, and the money can still come. `isUnsure`: until then, the phone may ask or not. */
+  | ({ state: 'waiting'; isUnsure?: true } & Outside)
   /** The outcome at the provider is unknown. */
   | { state: 'confirming' }
   | { state: 'succeeded' | 'already_paid'; paid: number; excess: number; refunded: number; at: Date }
@@ -172,7 +173,8 @@ function openScreen(
   const last = attempts.findLast(({ status }) => status === 'pending' || status === 'failed')
   const asked = input.channel && choices.methods.find(({ channel }) => channel === input.channel)
   if (!asked && last?.status === 'pending') {
-    const shown = instructionsScreen(last, choices, input, now)
+    const earlier = earlierOf(attempts.filter((each) => each !== last))
+    const shown = instructionsScreen(last, { choices, earlier }, input, now)
     if (shown) return shown
   }
   const earlier = earlierOf(attempts)
@@ -243,7 +245,7 @@ export const transferIn = (choices: MethodChoices) => methodNamed(choices, 'virt
 
 function instructionsScreen(
   attempt: Attempt,
-  choices: MethodChoices,
+  { choices, earlier }: Pick<Outside, 'choices' | 'earlier'>,
   { sent }: VisitorInput,
   now: Date,
 ): Screen | undefined {
@@ -252,7 +254,8 @@ function instructionsScreen(
   if (!instructions || instructions.kind === 'confirm') return undefined
   const isOver = instructionsExpireAt !== null && instructionsExpireAt <= now
   const received = attempt.amountReceived - attempt.amountReturned
-  const outside: Outside = { channel, input, amountCharged, received, expiresAt: instructionsExpireAt, choices }
+  const expiresAt = instructionsExpireAt
+  const outside: Outside = { channel, input, amountCharged, received, expiresAt, choices, earlier }
   switch (instructions.kind) {
     case 'link':
     case 'step':
@@ -264,7 +267,9 @@ function instructionsScreen(
       return { state: received > 0 ? 'partial' : sent ? 'checking' : 'awaiting', account, choices }
     }
     case 'prompt':
-      return isOver ? { state: 'waiting', ...outside } : { state: 'prompt', given: instructions, ...outside }
+      if (isOver) return { state: 'waiting', ...outside }
+      if (instructions.isUnsure) return { state: 'waiting', isUnsure: true, ...outside }
+      return { state: 'prompt', given: instructions, ...outside }
     case 'pay to':
       return isOver && received === 0
         ? { state: 'waiting', ...outside }

@@ -3,7 +3,7 @@ import { Html, html } from '../../kernel/html.ts'
 import type { FailureCode } from '../../providers/provider.ts'
 import { addTo, attributes, flag } from './markup.ts'
 import { choose } from './method-forms.ts'
-import { code, dial, payTo, prompt, promptText, qr, waiting } from './outside-screens.ts'
+import { code, dial, payTo, prompt, promptText, qr, waiting, waitingText } from './outside-screens.ts'
 import { another, cancel, earlierNote, earlierText, form, type Of, row, shownTotal, type View } from './parts.ts'
 import { IN_URL, type Screen } from './screen.ts'
 import type { Texts } from './texts/texts.ts'
@@ -117,7 +117,7 @@ export function spoken(screen: Screen, view: View): string | undefined {
     case 'qr':
       return `${texts.scan}.`
     case 'waiting':
-      return `${texts.waiting}. ${texts.waitingNote(merchantName)}`
+      return `${texts.waiting}. ${waitingText(screen, view)}`
     case 'failed':
       return `${texts.failed}. ${failureText(screen, texts)}`
     case 'confirming':

@@ -18,7 +18,8 @@ export const OfferedChannel = Type.Object(
       description: 'What the customer can be charged at once. `null`: the provider names no limits.',
     }),
     fields: Type.Array(Type.String(), {
-      description: 'What to send to initialize, besides what every payment needs: `phoneNumber`, `network`, `bank`.',
+      description:
+        'What to send to initialize, besides what every payment needs: `phoneNumber`, `network`, `preAuthorisationCode`, `bank`.',
     }),
     networks: Type.Array(
       Type.Object({
@@ -27,10 +28,16 @@ export const OfferedChannel = Type.Object(
         phoneNumber: Type.Boolean({
           description: 'Whether it needs a phone number. `false`: the customer pays from the menu of the network.',
         }),
+        preAuthorisationCode: Type.Boolean({
+          description: 'Whether it needs a `preAuthorisationCode`, which the customer makes on the phone first.',
+        }),
         available: Type.Boolean({
           description: 'Whether it takes payments now. `false`: show it, so that customers do not look for it.',
         }),
       }),
+    ),
+    codeHelp: nullable(
+      Type.String({ description: 'How the customer makes a `preAuthorisationCode`, in the words of the provider.' }),
     ),
     phonePrefix: nullable(Type.String({ description: 'The prefix of phone numbers of the country.' })),
     banks: Type.Array(Choice, { description: 'The `bank` to send is the code.' }),

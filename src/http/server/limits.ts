@@ -3,6 +3,7 @@ import type { LinkId, MerchantId, PaymentId, SessionId } from '../../kernel/ids.
 import type { Mode } from '../../kernel/mode.ts'
 import { networkOf } from '../../kernel/network.ts'
 import { Problem } from '../../kernel/problem.ts'
+import type { Scope } from '../../kernel/scope.ts'
 import { type RateLimit, RateLimiter, type Verdict } from './rate-limit.ts'
 
 const MINUTE_SECONDS = 60
@@ -26,6 +27,11 @@ export const LIMITS = {
   /** Payments that are made on the page of a reusable link, by address and by link. Each is stored. */
   linkPaymentsOfAddress: { perSecond: 10 / MINUTE_SECONDS, burst: 20 },
   linkPayments: { perSecond: 5, burst: 100 },
+  /**
+   * Requests to one phone, by merchant and number, in live mode: a stranger with a public link must not make somebody
+   * else's phone ring again and again.
+   */
+  prompts: { perSecond: 10 / 3_600, burst: 6 },
   wrongLinks: { perSecond: 10 / MINUTE_SECONDS, burst: 10 },
   /** The API reference is large, and metrics are expensive to collect. */
   docs: { perSecond: 1, burst: 12 },
@@ -113,6 +119,12 @@ export class Limits {
   /** Whether a customer's request may trigger a check at the provider now. */
   mayAsk(paymentId: string): boolean {
     return !this.#on || this.#limiters.asks.take(paymentId).allowed
+  }
+
+  /** Whether the page may send a request to this phone now. In the sandbox no phone rings. */
+  mayPrompt({ merchantId, mode }: Scope, phoneNumber: string): boolean {
+    if (!this.#on || mode === 'sandbox') return true
+    return this.#limiters.prompts.take(`${merchantId} ${phoneNumber}`).allowed
   }
 
   status(request: FastifyRequest): void {

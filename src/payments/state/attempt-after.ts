@@ -31,10 +31,10 @@ export function attemptAfter(
       return isOpenAgain || source !== 'check' ? toProcessing(seen, now) : seen
     }
     case 'pending': {
-      if (status !== 'processing' || attempt.noticeSaidPaid || isChargeInProgress(attempt, now)) return seen
+      if (status !== 'processing' || attempt.noticeSaidPaid || isInProgress(attempt, now)) return seen
       const waiting = waitingStatus(state)
       const resolvedAt = waiting === 'abandoned' ? now : null
-      return { ...withPrompt(seen), status: waiting, resolvedAt, checks: restartSchedule(now) }
+      return { ...withPrompt(seen, now), status: waiting, resolvedAt, checks: restartSchedule(now) }
     }
     case 'missing':
       return attemptAfterMissing(attempt, now)
@@ -48,14 +48,22 @@ export function attemptAfter(
 }
 
 /** How long a phone asks, where nobody has told. */
-const PHONE_ASKS_MS = 180_000
+export const PHONE_ASKS_MS = 180_000
 
-/** The answer to the start was lost, and the provider knows the order: so the phone asks. */
-function withPrompt(attempt: Attempt): Attempt {
-  if (attempt.instructions !== null || !phoneMayAsk(attempt)) return attempt
-  const instructionsExpireAt = new Date(attempt.askedAt.getTime() + PHONE_ASKS_MS)
-  return { ...attempt, instructions: { kind: 'prompt' }, instructionsExpireAt }
+/**
+ * The provider waits for the customer, and its answer to the start or to a code was lost. So the phone may ask, and
+ * nothing says that it does. A code that has been used is not asked for again.
+ */
+function withPrompt(attempt: Attempt, now: Date): Attempt {
+  const { instructions, askedAt } = attempt
+  const isLostStart = instructions === null && phoneMayAsk(attempt)
+  if (!isLostStart && !isCodeOnItsWay(attempt)) return attempt
+  const instructionsExpireAt = isLostStart ? new Date(askedAt.getTime() + PHONE_ASKS_MS) : now
+  return { ...attempt, instructions: { kind: 'prompt', isUnsure: true }, instructionsExpireAt }
 }
+
+const isCodeOnItsWay = ({ instructions }: Attempt) =>
+  instructions?.kind === 'code wanted' && instructions.isCodeOnItsWay === true
 
 function isReversedAttempt({ status, failure, amountReversed }: Attempt): boolean {
   return status === 'failed' && failure?.code === 'reversed' && amountReversed > 0
@@ -64,10 +72,12 @@ function isReversedAttempt({ status, failure, amountReversed }: Attempt): boolea
 const CHARGE_TAKES_AT_MOST_MS = 10 * 60_000
 
 /**
- * A direct charge without instructions: "pending" means that the bank is working, and another attempt could charge
- * twice.
+ * A direct charge without instructions, or a code on its way: "pending" may be from before the bank or the network was
+ * asked. Another attempt, or the code a second time, could charge twice.
  */
-function isChargeInProgress({ chargedAtOnce, instructions, askedAt }: Attempt, now: Date): boolean {
+function isInProgress(attempt: Attempt, now: Date): boolean {
+  const { chargedAtOnce, instructions, askedAt, checks } = attempt
+  if (isCodeOnItsWay(attempt)) return now.getTime() - checks.since.getTime() < PHONE_ASKS_MS
   return chargedAtOnce && instructions === null && now.getTime() - askedAt.getTime() < CHARGE_TAKES_AT_MOST_MS
 }
 

@@ -1,5 +1,6 @@
 import { CHANNEL_FACTS, type Channel } from '../../kernel/channel.ts'
 import type { AttemptId, MerchantId, PaymentId, SavedCardId } from '../../kernel/ids.ts'
+import { PAID_FROM_MENU } from '../../kernel/mobile-networks.ts'
 import type { Mode } from '../../kernel/mode.ts'
 import { type Currency, money } from '../../kernel/money.ts'
 import type { Place } from '../../kernel/place.ts'
@@ -101,10 +102,13 @@ export type Instructions =
   /** The bank requires a PIN or a code before it charges this saved card. */
   | { kind: 'step'; link: string; savedCard: SavedCardId }
   | AccountInstructions
-  /** As the provider answered: see `Started`. */
-  | Given<PromptStart>
+  /**
+   * As the provider answered: see `Started`. `isUnsure`: its answer was lost, and the phone may ask or not. A code is
+   * on its way until the provider has taken or refused it.
+   */
+  | (Given<PromptStart> & { isUnsure?: true })
   | Given<PayToStart>
-  | Given<CodeWanted>
+  | (Given<CodeWanted> & { codesGiven?: number; isCodeOnItsWay?: true })
   | Given<DialStart>
   | Given<QrStart>
 
@@ -152,9 +156,11 @@ export function isUnstarted(attempt: Attempt): boolean {
   return status === 'processing' && instructions === null && !chargedAtOnce && !noticeSaidPaid && !knownToProvider
 }
 
-/** The phone may ask the customer although the answer to the start was lost. */
+/** The phone may ask the customer although the answer to the start was lost. The number may have been erased since. */
 export function phoneMayAsk({ channel, input }: Pick<Attempt, 'channel' | 'input'>): boolean {
-  return CHANNEL_FACTS[channel].asksByItself && input?.phoneNumber !== undefined
+  const { phoneNumber, network } = input ?? {}
+  const asks = phoneNumber !== undefined || (network !== undefined && !PAID_FROM_MENU.has(network))
+  return CHANNEL_FACTS[channel].asksByItself && asks
 }
 
 /**
@@ -169,6 +175,8 @@ export function isUnasked({ status, instructions, noticeSaidPaid }: Attempt): bo
 export const ENDED_BY_PERSON = 'ended_by_person'
 
 export const MAX_ATTEMPTS = 20
+/** Codes that one attempt takes. A stranger with the link of a payment must not guess without limit. */
+export const MAX_CODES = 5
 /**
  * A page that was opened by client-id and reference alone starts an attempt only while the payment has had fewer than
  * this. Both are public: a stranger cannot use up the attempts of the customer's link and of the merchant.

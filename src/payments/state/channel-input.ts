@@ -1,4 +1,10 @@
-import { guessNetwork, isMobileNetwork, MOBILE_NETWORKS, PAID_FROM_MENU } from '../../kernel/mobile-networks.ts'
+import {
+  guessNetwork,
+  isMobileNetwork,
+  MOBILE_NETWORKS,
+  type MobileNetwork,
+  PAID_FROM_MENU,
+} from '../../kernel/mobile-networks.ts'
 import { dialPrefix, parsePhoneNumber } from '../../kernel/phone-number.ts'
 import { type Mistake, Problem, refuse } from '../../kernel/problem.ts'
 import type { Offer } from '../../providers/capabilities.ts'
@@ -21,6 +27,8 @@ export function channelInputOf(given: GivenInput, offer: Offer, country: string)
     throw new Problem('no_integration_available', `There is no mobile network for ${country}.`)
   const input = { ...(networks && mobileInput(given, networks, country)), ...(offer.banks && bankInput(given, offer)) }
   const code = given.preAuthorisationCode?.trim()
+  const { network } = input
+  if (network && !code && offer.codeBeforehand?.[country]?.includes(network)) throw codeMissing(network, offer, country)
   return { ...input, ...(networks && code && { preAuthorisationCode: code }) }
 }
 
@@ -32,6 +40,8 @@ function mobileInput(given: GivenInput, networks: Networks, country: string): Ch
   const wanted = given.network?.trim().toLowerCase()
   const guessed = number && guessNetwork(country, number.national)
   const network = wanted || (networks.length === 1 ? networks[0] : guessed)
+  // The mistake is in the number: it would have told the network.
+  if (typed && !number && !network) throw refuse([badNumber(typed, country)])
   if (!network || !isMobileNetwork(network) || !networks.includes(network))
     throw unknownNetwork(wanted, networks, number ? [] : [badNumber(typed, country)])
   if (PAID_FROM_MENU.has(network)) return { network }
@@ -53,6 +63,12 @@ function badNumber(typed: string | undefined, country: string): Mistake {
   return typed
     ? { pointer: '/phoneNumber', code: 'invalid_format', message: `phoneNumber is not one of ${country}. ${looks}` }
     : { pointer: '/phoneNumber', code: 'required', message: `phoneNumber is required. ${looks}` }
+}
+
+function codeMissing(network: MobileNetwork, { codeHelp }: Offer, country: string): Problem {
+  const what = `preAuthorisationCode is required with ${network}: a code that the customer makes on the phone first.`
+  const message = [what, codeHelp?.[country]].filter(Boolean).join(' ')
+  return refuse([{ pointer: '/preAuthorisationCode', code: 'required', message }])
 }
 
 function bankInput(given: GivenInput, { banks = [] }: Offer): ChannelInput {

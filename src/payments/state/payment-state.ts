@@ -260,17 +260,25 @@ export function attemptForCode(state: PaymentState, now: Date): AwaitingCode {
 
 /** The code goes to the provider. Until it answers, the outcome is unknown: the money may move at once. */
 export function giveCode(state: PaymentState, before: AwaitingCode, now: Date): Decision {
-  const after: Attempt = { ...before, status: 'processing', checks: restartSchedule(now) }
+  const codesGiven = (before.instructions.codesGiven ?? 0) + 1
+  const instructions = { ...before.instructions, codesGiven, isCodeOnItsWay: true as const }
+  const after: Attempt = { ...before, instructions, status: 'processing', checks: restartSchedule(now) }
   return decide(replaceAttempt(state, withNextCheck(after, before, now)), statusChange(before, after), now)
 }
 
 /** The provider refused the code, or never got it, so the customer can give it again. */
-export function wantCodeAgain(state: PaymentState, attemptId: AttemptId, now: Date): Decision {
+export function wantCodeAgain(
+  state: PaymentState,
+  attemptId: AttemptId,
+  { neverSent, now }: { neverSent: boolean; now: Date },
+): Decision {
   const before = attemptIn(state, attemptId)
   if (before.status !== 'processing' || before.noticeSaidPaid || !wantsCode(before)) return decide(state, [], now)
   const status = waitingStatus(state)
   const resolvedAt = status === 'abandoned' ? now : null
-  const after: Attempt = { ...before, status, resolvedAt, checks: restartSchedule(now) }
+  const { isCodeOnItsWay, codesGiven = 0, ...asked } = before.instructions
+  const instructions = { ...asked, codesGiven: codesGiven - (neverSent ? 1 : 0) }
+  const after: Attempt = { ...before, instructions, status, resolvedAt, checks: restartSchedule(now) }
   return decide(replaceAttempt(state, withNextCheck(after, before, now)), statusChange(before, after), now)
 }
 

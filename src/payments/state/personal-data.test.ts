@@ -25,6 +25,19 @@ test('texts lose every form of the personal data, and nothing else', () => {
   for (const [before, after] of texts) assert.equal(eraser.text(before), after)
 })
 
+test('a number is erased with the masks of providers', () => {
+  const { text, json } = eraserOf(
+    { emails: [], names: [], phoneNumbers: ['+233551234987', '0551234987'], userIds: [], answers: [] },
+    'erased-1@customer.invalid',
+  )
+  for (const masked of ['055****987', '+233 55XXXX4987', '*****87', '+23355•••••', '05512#####', '+233•••••4987'])
+    assert.equal(text(`A code was sent to ${masked}.`).replace('+233 ', ''), 'A code was sent to erased.', masked)
+  for (const other of ['024****111', 'Dial *110# now', 'GHS 87.00', '**'])
+    assert.equal(text(`Now: ${other}.`), `Now: ${other}.`)
+  const asks = { kind: 'prompt', again: 'Sent to 055***4987', expiresAt: '2026' }
+  assert.deepEqual(json(asks), { ...asks, again: 'Sent to erased' })
+})
+
 test('JSON keeps its ids, references and amounts, even when a name is one of them, but not the names of metadata', () => {
   const before = {
     id: 'evt_1',

@@ -33,6 +33,7 @@ export interface Eraser {
 /** Members of events, bodies and stored answers whose texts come from people or providers. */
 const FREE_TEXT = new Set([
   'accountName',
+  'again',
   'because',
   'detail',
   'failure',
@@ -57,10 +58,11 @@ export function eraserOf({ emails, names, phoneNumbers, userIds, answers }: Pers
   const forms = [...new Set(values.flatMap((value) => [value, encodeURIComponent(value), inQuery(value)]))]
     // The longest first: a name may be a part of the address.
     .sort((a, b) => b.length - a.length)
-  const escaped = forms.map((form) => form.replaceAll(/[^\p{L}\p{N}]/gu, '\\$&')).join('|')
+  const masks = [...new Set(phoneNumbers.flatMap(masksOf))]
+  const escaped = [...forms.map((form) => form.replaceAll(/[^\p{L}\p{N}]/gu, '\\$&')), ...masks].join('|')
   // Not inside a longer word.
   const expression = new RegExp(
-    `(?<![\\p{L}\\p{N}])(?:${forms.map(escapeForScript).join('|')})(?![\\p{L}\\p{N}])`,
+    `(?<![\\p{L}\\p{N}])(?:${[...forms.map(escapeForScript), ...masks].join('|')})(?![\\p{L}\\p{N}])`,
     'giu',
   )
   const text = (original: string) => original.replaceAll(expression, ERASED)
@@ -101,6 +103,17 @@ export function eraserOf({ emails, names, phoneNumbers, userIds, answers }: Pers
     json: <Value>(value: Value) => json(value) as Value,
     pattern: `(?<![[:alnum:]])(?:${escaped})(?![[:alnum:]])`,
   }
+}
+
+/**
+ * Providers write a number with masks of their own: 055****987, +23355•••••. Expressions for JavaScript and PostgreSQL,
+ * of what such a text shows: the last digits, or the first ones. Another number can look the same; it is erased, too.
+ */
+function masksOf(phoneNumber: string): string[] {
+  const digits = phoneNumber.replaceAll(/\D/g, '')
+  if (digits.length < 7 || phoneNumber.includes('•')) return []
+  const ends = [5, 4, 3, 2].map((length) => digits.slice(-length)).join('|')
+  return [`[+]?[0-9]{0,9}[ -]?[*•xX#·]{2,}[ -]?(?:${ends})`, `[+]?${digits.slice(0, 4)}[0-9]{0,6}[ -]?[*•xX#·]{3,}`]
 }
 
 /** As a form writes it into an address. */

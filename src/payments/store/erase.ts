@@ -173,7 +173,7 @@ async function eraseAttempts(tx: Transaction, scope: Scope, ids: string[], erase
   const { pattern } = eraser
   await tx.rows(sql`
     update attempts a
-       set failure = n.failure, instructions = n.instructions, input = null
+       set failure = n.failure, instructions = n.instructions, input = a.input - 'phoneNumber'
       from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as n (id uuid, failure jsonb, instructions jsonb)
      where a.place = ${place} and a.id = n.id`)
   const attemptIds = attempts.map(({ id }) => id)

@@ -63,6 +63,8 @@ const MOBILE_MONEY_FEES: Record<string, FeeSchedule> = {
 /** Not documented. A prompt is answered within minutes; where a page comes first, there is more to do. */
 export const PROMPT_SECONDS = 180
 const PAGE_SECONDS = 900
+/** Ours, too. After it the customer can have a new code; what is paid by the old one is found all the same. */
+const CODE_SECONDS = 900
 const PROMPTS_ALONE = new Set(['KES', 'TZS'])
 
 function mobileMoneyOffer(currency: string, fee: FeeSchedule): Offer {
@@ -127,7 +129,7 @@ export const capabilities: Capabilities = {
     'mobile-money': Object.fromEntries(
       Object.entries(MOBILE_MONEY_FEES).map(([currency, fee]) => [currency, mobileMoneyOffer(currency, fee)]),
     ),
-    ussd: offersAt({ NGN: NAIRA }, { banks: USSD_BANKS }),
+    ussd: offersAt({ NGN: NAIRA }, { banks: USSD_BANKS, lifetimeSeconds: CODE_SECONDS }),
     bank: offersAt({ NGN: NAIRA }),
   },
   // Up to 15 working days to a card.

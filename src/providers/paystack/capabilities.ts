@@ -17,6 +17,12 @@ export const USSD_BANKS = [
 ]
 
 /**
+ * Ours: they tell no lifetime of a voucher, a code to dial or scan, or a number to pay to. After it the customer can
+ * have a new one; what is paid by the old one is found all the same.
+ */
+const CODE_SECONDS = 900
+
+/**
  * As of the fact sheet, for local cards. Where the price list says "excluding VAT", the country's usual rate is added.
  */
 export const capabilities: Capabilities = {
@@ -53,26 +59,28 @@ export const capabilities: Capabilities = {
       // Pesalink. The fee is that of their sample of its notice; the most is Pesalink's own: ipsl.co.ke, "FAQs".
       KES: { fee: { basisPoints: 150 }, limits: { min: 300, max: 99_999_900 }, lifetimeSeconds: 1_500 },
     },
-    // Without a lifetime: a prompt ends after three minutes, and a voucher or a number to pay to does not.
+    // A prompt ends after three minutes, whatever is here.
     'mobile-money': {
-      GHS: { fee: { basisPoints: 195 }, networks: { GH: ['mtn', 'telecel', 'at'] } },
+      GHS: { fee: { basisPoints: 195 }, networks: { GH: ['mtn', 'telecel', 'at'] }, lifetimeSeconds: CODE_SECONDS },
       // Fee and most (for one payment) are M-PESA's. No price is published for Airtel.
       KES: {
         fee: { basisPoints: 150 },
         limits: { min: 300, max: 25_000_000 },
         networks: { KE: ['mpesa', 'airtel', 'mpesa-paybill'] },
+        lifetimeSeconds: CODE_SECONDS,
       },
       XOF: {
         fee: { basisPoints: 195, taxBasisPoints: IVORIAN_VAT },
         networks: { CI: ['mtn', 'orange', 'wave'] },
+        lifetimeSeconds: CODE_SECONDS,
         needsSetting: 'xofAmounts',
       },
     },
-    ussd: { NGN: { fee: LOCAL_NAIRA, banks: USSD_BANKS } },
+    ussd: { NGN: { fee: LOCAL_NAIRA, banks: USSD_BANKS, lifetimeSeconds: CODE_SECONDS } },
     // In South Africa EFT by Ozow.
     bank: offersAt({ NGN: LOCAL_NAIRA, ZAR: { basisPoints: 200, taxBasisPoints: SOUTH_AFRICAN_VAT } }),
     // Scan to Pay. By their sample of its notice it costs as much as a card.
-    qr: offersAt({ ZAR: LOCAL_RAND }),
+    qr: offersAt({ ZAR: LOCAL_RAND }, { lifetimeSeconds: CODE_SECONDS }),
   },
 }
 

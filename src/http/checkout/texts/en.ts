@@ -43,7 +43,9 @@ export const en: Texts = {
   network: 'Network',
   closed: 'not available right now',
   codeBeforehand: (networks) => `Code that you made on your phone (${networks})`,
-  wrongPhoneNumber: (prefix) => `This is not a mobile number of this country. It begins with ${prefix} or with 0.`,
+  wrongPhoneNumber: (prefix, zero) =>
+    `This is not a mobile number of this country. It begins with ${prefix}${zero ? ' or with 0' : ''}.`,
+  tooManyRequests: 'This number has had too many requests. Wait a few minutes, or use another number.',
   chooseNetwork: 'Choose the network of this number.',
   looksLike: (network) => `This number looks like ${network}. Choose its network.`,
   chooseBank: 'Choose your bank',
@@ -99,6 +101,8 @@ export const en: Texts = {
   waiting: 'We are still checking',
   waitingNote: (merchant) =>
     `The time to approve is over. If you approved, wait here or close this page: ${merchant} will be told. Pay again only if you did not approve, or you could pay twice.`,
+  unsureNote: (amount) =>
+    `We got no answer, so we do not know if your phone asks. If it asks for ${amount}, approve it with your PIN. If not, try again when this time is over.`,
   earlierPrompt: (number) =>
     `An earlier request${number ? ` to ${number}` : ''} can still be approved. Pay again only if you did not approve it and will not, or you could pay twice.`,
   earlierOther:
@@ -233,7 +237,8 @@ export const en: Texts = {
   tooManyTries: 'Too many tries',
   tooManyTriesNote: 'Please wait a minute, then open the link again.',
   tooManyAttempts: 'This payment has had too many tries',
-  tooManyAttemptsNote: 'You have not been charged for those that failed. Ask the shop for a new link.',
+  tooManyAttemptsNote:
+    'You have not been charged for those that failed. Do not approve a request that is still on your phone. Ask the shop for a new link.',
   wentWrong: 'Something went wrong on our side',
   wentWrongNote: 'Please try again in a moment. Open the link again before you pay again.',
   cannotShow: 'We can’t show this payment right now',

@@ -44,7 +44,9 @@ export const fr: Texts = {
   network: 'Réseau',
   closed: 'indisponible pour le moment',
   codeBeforehand: (networks) => `Code obtenu sur votre téléphone (${networks})`,
-  wrongPhoneNumber: (prefix) => `Ce n’est pas un numéro mobile de ce pays. Il commence par ${prefix} ou par 0.`,
+  wrongPhoneNumber: (prefix, zero) =>
+    `Ce n’est pas un numéro mobile de ce pays. Il commence par ${prefix}${zero ? ' ou par 0' : ''}.`,
+  tooManyRequests: 'Ce numéro a reçu trop de demandes. Attendez quelques minutes, ou prenez un autre numéro.',
   chooseNetwork: 'Choisissez le réseau de ce numéro.',
   looksLike: (network) => `Ce numéro semble être chez ${network}. Choisissez son réseau.`,
   chooseBank: 'Choisissez votre banque',
@@ -102,6 +104,8 @@ export const fr: Texts = {
   waiting: 'Nous vérifions encore',
   waitingNote: (merchant) =>
     `Le délai de validation est passé. Si vous avez validé, attendez ici ou fermez cette page : ${merchant} sera informé. Ne payez de nouveau que si vous n’avez pas validé, sinon vous pourriez payer deux fois.`,
+  unsureNote: (amount) =>
+    `Sans réponse, nous ne savons pas si votre téléphone demande le paiement. S’il demande ${amount}, validez avec votre code PIN. Sinon, réessayez une fois ce délai passé.`,
   earlierPrompt: (number) =>
     `Une demande précédente${number ? ` au ${number}` : ''} peut encore être validée. Ne payez de nouveau que si vous ne l’avez pas validée et ne le ferez pas, sinon vous pourriez payer deux fois.`,
   earlierOther:
@@ -236,7 +240,8 @@ export const fr: Texts = {
   tooManyTries: 'Trop d’essais',
   tooManyTriesNote: 'Attendez une minute, puis rouvrez le lien.',
   tooManyAttempts: 'Trop d’essais pour ce paiement',
-  tooManyAttemptsNote: 'Les essais refusés n’ont rien coûté. Demandez un nouveau lien à la boutique.',
+  tooManyAttemptsNote:
+    'Les essais refusés n’ont rien coûté. Ne validez plus de demande sur votre téléphone. Demandez un nouveau lien à la boutique.',
   wentWrong: 'Un problème est survenu chez nous',
   wentWrongNote: 'Réessayez dans un instant. Rouvrez le lien avant de payer à nouveau.',
   cannotShow: 'Nous ne pouvons pas afficher ce paiement pour le moment',

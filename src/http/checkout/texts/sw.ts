@@ -43,7 +43,8 @@ export const sw: Texts = {
   network: 'Mtandao',
   closed: 'haipatikani kwa sasa',
   codeBeforehand: (networks) => `Msimbo uliotengeneza kwenye simu yako (${networks})`,
-  wrongPhoneNumber: (prefix) => `Hii si namba ya simu ya nchi hii. Huanza na ${prefix} au 0.`,
+  wrongPhoneNumber: (prefix, zero) => `Hii si namba ya simu ya nchi hii. Huanza na ${prefix}${zero ? ' au 0' : ''}.`,
+  tooManyRequests: 'Namba hii imepokea maombi mengi mno. Subiri dakika chache, au tumia namba nyingine.',
   chooseNetwork: 'Chagua mtandao wa namba hii.',
   looksLike: (network) => `Namba hii inaonekana kuwa ya ${network}. Chagua mtandao wake.`,
   chooseBank: 'Chagua benki yako',
@@ -98,6 +99,8 @@ export const sw: Texts = {
   waiting: 'Bado tunaangalia',
   waitingNote: (merchant) =>
     `Muda wa kuthibitisha umekwisha. Kama ulithibitisha, subiri hapa au funga ukurasa huu: ${merchant} ataarifiwa. Lipa tena ikiwa tu hukuthibitisha, la sivyo unaweza kulipa mara mbili.`,
+  unsureNote: (amount) =>
+    `Hatukupata jibu, kwa hiyo hatujui kama simu yako inauliza. Ikiuliza ${amount}, thibitisha kwa PIN yako. La sivyo, jaribu tena muda huu ukiisha.`,
   earlierPrompt: (number) =>
     `Ombi la awali${number ? ` kwa ${number}` : ''} bado linaweza kuthibitishwa. Lipa tena ikiwa tu hukulithibitisha na hutalithibitisha, la sivyo unaweza kulipa mara mbili.`,
   earlierOther: 'Kama tayari umelipa kwa maelezo uliyoonyeshwa, usilipe tena: subiri uthibitisho.',
@@ -227,7 +230,8 @@ export const sw: Texts = {
   tooManyTries: 'Majaribio mengi mno',
   tooManyTriesNote: 'Tafadhali subiri dakika moja, kisha ufungue kiungo tena.',
   tooManyAttempts: 'Malipo haya yamejaribiwa mara nyingi mno',
-  tooManyAttemptsNote: 'Hujatozwa kwa yale yaliyoshindwa. Omba duka likupe kiungo kipya.',
+  tooManyAttemptsNote:
+    'Hujatozwa kwa yale yaliyoshindwa. Usithibitishe ombi ambalo bado liko kwenye simu yako. Omba duka likupe kiungo kipya.',
   wentWrong: 'Kuna hitilafu upande wetu',
   wentWrongNote: 'Tafadhali jaribu tena baada ya muda mfupi. Fungua kiungo tena kabla ya kulipa tena.',
   cannotShow: 'Hatuwezi kuonyesha malipo haya kwa sasa',

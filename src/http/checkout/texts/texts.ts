@@ -40,7 +40,8 @@ export interface Texts {
   /** Beside a mobile network that takes no payments at the moment. */
   closed: string
   codeBeforehand(networks: string): string
-  wrongPhoneNumber(prefix: string): string
+  wrongPhoneNumber(prefix: string, zero: boolean): string
+  tooManyRequests: string
   chooseNetwork: string
   looksLike(network: string): string
   chooseBank: string
@@ -100,6 +101,7 @@ export interface Texts {
   waiting: string
   waitingNote(merchant: string): string
   /** Before a second request, while the first can still be approved. */
+  unsureNote(amount: string): string
   earlierPrompt(number: string | undefined): string
   earlierOther: string
   enterCode: string
