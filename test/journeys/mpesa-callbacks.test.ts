@@ -127,7 +127,7 @@ test('a late result that names another payment is a case, and books nothing', as
   const one = await paid()
   await ended(one)
   const reversal = fake.reversals.at(-1) ?? assert.fail()
-  const push = { ...fake.find(one.order), receipt: 'SKC00OTHER' }
+  const push = { ...(reversal.push ?? assert.fail()), receipt: 'SKC00OTHER' }
   await send(reversal.url, resultOf({ ...reversal, push }))
   const cases = await eventually(
     () => openCasesOf(one.payment),
