@@ -119,7 +119,7 @@ function connect(options: ClientOptions): ProviderClient {
   async function withPaybill(outcome: Outcome, order: OrderHandle): Promise<Outcome> {
     const facts = factsOf(order.notices)
     const isOver = outcome.kind === 'declined' && Date.now() - order.startedAt.getTime() > LONG_MS
-    if (!facts.some(({ paid }) => paid) || (outcome.kind !== 'paid' && !isOver)) return outcome
+    if (!facts.some(({ paid, asked }) => paid ?? asked) || (outcome.kind !== 'paid' && !isOver)) return outcome
     const ofPrompts = 'receipts' in outcome ? outcome.receipts : []
     const taken = new Set([...facts.map(({ receipt }) => receipt), ...ofPrompts.map((each) => each.receiptNumber)])
     await askForUnconfirmed(api, account, order, (receipt) => !taken.has(receipt))
