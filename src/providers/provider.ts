@@ -106,7 +106,10 @@ export interface ProviderClient {
    * For a provider without lists, whose notices of unknown orders name money: whether there is such a transaction, with
    * its amount. It may answer by another notice only: `unknown` until that has come. `notices`: of this transaction.
    */
-  findTransaction?(transactionId: string, notices: OrderNotices): Promise<ListedTransaction | { kind: 'missing' } | Unknown>
+  findTransaction?(
+    transactionId: string,
+    notices: OrderNotices,
+  ): Promise<ListedTransaction | { kind: 'missing' } | Unknown>
   /** Tells the provider the address of notices that are about no request of ours. When keys were set. */
   registerNotices?(url: string): Promise<KeysVerdict>
   /** The banks that `BankAccount.bankCode` may name, for people to choose from. */
@@ -367,7 +370,8 @@ export type RefundOutcome =
   | { kind: 'refunded'; refundId: string }
   /** `needsAccount`: it waits for the customer's bank account, and why. */
   | { kind: 'pending'; refundId: string | null; needsAccount?: string }
-  | { kind: 'refused'; because: string }
+  /** `wasAccepted`: it had taken the refund, and says now that it did not make it. */
+  | { kind: 'refused'; because: string; wasAccepted?: true }
   | Unknown
 
 /** Thrown when a merchant has no such provider in that mode, and never had. */

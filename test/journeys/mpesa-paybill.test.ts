@@ -264,3 +264,20 @@ test('it is off until M-PESA can be asked for a receipt number, and a till has n
   for (const url of [ConfirmationURL, ValidationURL])
     assert.match(url, /\/notices\/daraja\/sandbox\/mer_\w+\/paybill(\.validation)?\.[0-9a-f]{32}$/)
 })
+
+test('an amount with cents is not offered, and refused before the call', async () => {
+  const before = fake.asked.length
+  const { reference, url } = await place.checkout({ amount: place.amount + 50 })
+  const customer = newVisitor()
+  await customer.go(url)
+  assert.notEqual(customer.state, 'choose', 'there is nothing to choose')
+  for (const network of ['mpesa', 'mpesa-paybill']) {
+    const wish = { provider: 'mpesa-mobile-money', reference, network, phoneNumber: '0712345678' }
+    const { status, body } = await place.initialize({ ...wish, amount: place.amount + 50 })
+    assert.deepEqual([status, body.code, body.errors[0].pointer], [400, 'invalid_request', '/amount'])
+    assert.match(body.errors[0].message, /whole amounts only/)
+  }
+  const { body } = await shop.call('GET', `/payments/v1/fees?amount=${place.amount + 50}&currency=KES&country=KE`)
+  assert.deepEqual(body.data, [])
+  assert.equal(fake.asked.length, before)
+})

@@ -85,7 +85,10 @@ const NO_RECEIPT = 'the callback with the receipt number has not come, and a pay
 function resultOf(fact: Fact, { reference, amount: wanted }: RefundOrder, receipts: string[]): RefundOutcome {
   const { code = '', reversal, amount, original } = fact
   if (code !== DONE && code !== REVERSED_BEFORE)
-    return { kind: 'refused', because: `it did not reverse the payment: ${RESULTS[code] ?? `result code ${code}`}` }
+    return {
+      ...{ kind: 'refused', wasAccepted: true },
+      because: `it did not reverse the payment: ${RESULTS[code] ?? `result code ${code}`}`,
+    }
   if (amount !== undefined && amount !== String(wanted.amount)) return unknown('it reversed another amount')
   const isOther = original !== undefined && receipts.length > 0 && !receipts.includes(original)
   if (isOther) return unknown(`it reversed another payment, with the receipt number ${original}`)

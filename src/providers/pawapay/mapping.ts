@@ -147,13 +147,16 @@ export function whyNot(
 }
 
 export function offersOf({ operators }: ActiveConf): AccountOffers {
-  const offers: Record<string, Offer & Required<Pick<Offer, 'networks' | 'limits' | 'codeBeforehand' | 'closed'>>> = {}
+  const offers: Record<
+    string,
+    Offer & Required<Pick<Offer, 'networks' | 'limits' | 'codeBeforehand' | 'closed' | 'wholeUnits'>>
+  > = {}
   for (const operator of operators) {
     const { country, currency, min, max } = operator
     const network = networkOf(operator)
     if (!network) continue
     offers[currency] ??= {
-      ...{ fee: FEE, lifetimeSeconds: PROMPT_SECONDS, networks: {}, codeBeforehand: {}, closed: {} },
+      ...{ fee: FEE, lifetimeSeconds: PROMPT_SECONDS, networks: {}, codeBeforehand: {}, closed: {}, wholeUnits: {} },
       limits: { min, max },
     }
     const offer = offers[currency]
@@ -165,8 +168,9 @@ export function offersOf({ operators }: ActiveConf): AccountOffers {
       const help = inWords(operator.codeSteps, country)
       if (help) offer.codeHelp = { ...offer.codeHelp, [country]: help }
     }
-    if (!findOperator({ operators, signsCallbacks: false }, { country, currency, network })?.isOpen)
-      add(offer.closed, country, network)
+    const used = findOperator({ operators, signsCallbacks: false }, { country, currency, network })
+    if (!used?.isOpen) add(offer.closed, country, network)
+    if (!used?.takesFractions) add(offer.wholeUnits, country, network)
   }
   const currencies = Object.keys(offers)
   const countries = [...new Set(Object.values(offers).flatMap(({ networks }) => Object.keys(networks)))]
