@@ -136,6 +136,12 @@ test('a prompt is confirmed at the paybill, too: it is one payment, also when it
     )
     assert.deepEqual(rows, [{ transaction_id: merchantId }])
     assert.deepEqual([(await openCasesOf(payment)).length, asked(receipt)], [0, 0])
+    const story = (await shop.call('GET', `/payments/v1/payments/${reference}/timeline`)).body.data
+    assert.equal(
+      story.find(({ kind }: Json) => kind === 'money').detail.receiptNumber,
+      receipt,
+      'as the customer was told',
+    )
     // The confirmation is enough to reverse it.
     assert.equal((await shop.call('POST', `/payments/v1/payments/${reference}/refunds`, {})).status, 201)
     assert.equal(fake.reversals.at(-1)?.push?.receipt, receipt)
@@ -277,7 +283,7 @@ test('an amount with cents is not offered, and refused before the call', async (
     assert.deepEqual([status, body.code, body.errors[0].pointer], [400, 'invalid_request', '/amount'])
     assert.match(body.errors[0].message, /whole amounts only/)
   }
-  const { body } = await shop.call('GET', `/payments/v1/fees?amount=${place.amount + 50}&currency=KES&country=KE`)
+  const { body } = await shop.call('GET', `/payments/v1/fees/quote?amount=${place.amount + 50}&currency=KES&country=KE`)
   assert.deepEqual(body.data, [])
   assert.equal(fake.asked.length, before)
 })

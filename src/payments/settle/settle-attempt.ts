@@ -19,7 +19,7 @@ import { type CallRecord, callRecorded } from '../store/attempts.ts'
 import { bodyOfErasedDropped, noticeEnded } from '../store/notices.ts'
 import { closeMatched } from '../store/other-cases.ts'
 import { findPaymentStateById, type LockedPayment } from '../store/payment-states.ts'
-import { readRecordedMoney, writeReceipt } from '../store/receipts.ts'
+import { nameReceipt, readRecordedMoney, writeReceipt } from '../store/receipts.ts'
 import { insertRefund } from '../store/refunds.ts'
 import { upsertCard } from '../store/saved-cards.ts'
 
@@ -101,6 +101,9 @@ export function settleLocked(settling: Settling, attempt: Attempt, signal: Signa
       : first
   const changes = second === first ? first.decision.changes : [...first.decision.changes, ...second.decision.changes]
   const decision = { ...second.decision, changes }
+  for (const { transactionId, receiptNumber } of receipts)
+    if (receiptNumber && onRecord.some((each) => each.transactionId === transactionId && each.receiptNumber === null))
+      nameReceipt(tx, attempt, transactionId, receiptNumber)
   saveCard(settling, attempt, outcome, newReceipts)
   writeSignal(tx, current, signal, { decision, isEnd: !isUnconfirmed || isOverdue })
   tx.afterCommit(() => logForOperator(deps, attempt, decision))

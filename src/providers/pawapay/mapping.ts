@@ -30,10 +30,13 @@ export const referenceOf = ({ clientReferenceId: ours, id }: Moved): string =>
 const CUSTOMER_ACTS_FOR_MS = 15 * 60_000
 
 /** `now`: of the answer. A deposit brings money once and whole, and they identify it by the id that we gave it. */
-export function outcomeOf({ id, status, amount, created, failureCode }: Moved, now: Date): Outcome {
+export function outcomeOf(moved: Moved, now: Date): Outcome {
+  const { id, status, amount, created, failureCode, receiptNumber } = moved
   switch (status) {
-    case 'COMPLETED':
-      return { kind: 'paid', receipts: [{ transactionId: id, idIsProviders: true, amount, at: created }] }
+    case 'COMPLETED': {
+      const receipt = { transactionId: id, idIsProviders: true as const, amount, at: created }
+      return { kind: 'paid', receipts: [{ ...receipt, ...(receiptNumber && { receiptNumber }) }] }
+    }
     case 'FAILED':
       return declined(failureCode ?? 'UNSPECIFIED_FAILURE')
     case 'ACCEPTED':
