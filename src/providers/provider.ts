@@ -4,7 +4,7 @@ import type { Mode } from '../kernel/mode.ts'
 import type { Currency, Money } from '../kernel/money.ts'
 import type { Owner } from '../kernel/scope.ts'
 import type { ProviderHttp, Unknown } from '../outbound/provider-http.ts'
-import type { AccountLists, ListedTransaction } from './account-lists.ts'
+import type { AccountLists, ListedDispute, ListedRefund, ListedTransaction } from './account-lists.ts'
 import type { AccountOffers, Capabilities, Setting } from './capabilities.ts'
 import { failureOf } from './failure.ts'
 import type { Facts, NoticeReading, RawNotice } from './notice.ts'
@@ -14,6 +14,8 @@ export type { ProviderAnswer, ProviderCall, ProviderHttp, Unknown } from '../out
 export type {
   AccountLists,
   ListAnswer,
+  ListedDispute,
+  ListedRefund,
   ListedTransaction,
   ListReader,
   OfAccount,
@@ -134,31 +136,6 @@ export type ReversalsAnswer =
   /** The provider does not know this order. */
   | { kind: 'missing' }
   | Unknown
-
-/** A refund as the provider lists it: one of ours, or one that was made in its dashboard. */
-export interface ListedRefund {
-  refundId: string
-  /** Our reference of the refund (`RefundOrder.reference`), when the provider repeats it; else null. */
-  reference: string | null
-  amount: Money
-  status: 'pending' | 'successful' | 'failed'
-  at: Date
-  /** The dispute that this refund settles, when the provider says so: its money must not be counted twice. */
-  disputeId?: string
-  /** It is pending until somebody gives the provider a bank account of the customer. */
-  needsAccount?: true
-}
-
-/** A cardholder disputes a charge with their bank. `lost`: the money has gone back; `won`: it stays. */
-export interface ListedDispute {
-  disputeId: string
-  amount: Money
-  status: 'open' | 'won' | 'lost'
-  reason: string | null
-  /** When the merchant has to have answered it. */
-  respondBy: Date | null
-  openedAt: Date
-}
 
 export type KeysVerdict = { kind: 'good' } | { kind: 'bad'; because: string } | Unknown
 

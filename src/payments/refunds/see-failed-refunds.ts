@@ -18,7 +18,8 @@ interface Said {
 
 /**
  * A refund that failed, or that a person ended, may be made after all, and one that was made may be taken back. Where
- * the provider lists no refunds, only its notice tells. Returns how many refunds changed. Throws to retry the notice later.
+ * the provider lists no refunds, only its notice tells. Returns how many refunds changed. Throws to retry the notice
+ * later.
  */
 export async function seeFailedRefunds(deps: PaymentDeps, attempt: Attempt, said: Said): Promise<number> {
   // Of other providers, a refund that is asked for again could be made again.

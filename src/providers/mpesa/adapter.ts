@@ -113,8 +113,8 @@ function connect(options: ClientOptions): ProviderClient {
   }
 
   /**
-   * The customer can also pay to the paybill with the account number that the prompt shows. That is other money than the
-   * prompt's once it is clear that the prompt was paid by another transaction, or not at all.
+   * The customer can also pay to the paybill with the account number that the prompt shows. That is other money than
+   * the prompt's once it is clear that the prompt was paid by another transaction, or not at all.
    */
   async function withPaybill(outcome: Outcome, order: OrderHandle): Promise<Outcome> {
     const facts = factsOf(order.notices)
