@@ -11,6 +11,7 @@ import { STATUS } from '../src/http/contract/problem.ts'
 import { PAGES } from '../src/http/guides/contents.ts'
 import { PROBLEMS, type ProblemCode } from '../src/kernel/problem.ts'
 import { isRetryable } from '../src/payments/state/attempt.ts'
+import { addressNameOf } from '../src/providers/capabilities.ts'
 import { FAILURE_CODES } from '../src/providers/provider.ts'
 import { PROVIDERS } from '../src/providers/registry.ts'
 import { GATES } from './gates/gates.ts'
@@ -298,7 +299,7 @@ test('the tables of providers, commands and gates follow from the code, and each
     assert.ok(read('README.md').includes(`[${capabilities.title}](docs/providers/${capabilities.name}.md)`))
     const page = read(`docs/providers/${capabilities.name}.md`)
     for (const { name } of settings) assert.ok(page.includes(`\`${name}\``), `${capabilities.name} explains ${name}`)
-    assert.ok(page.includes(`/notices/${capabilities.name}/`), `${capabilities.name} names its notice URL`)
+    assert.ok(page.includes(`/notices/${addressNameOf(capabilities)}/`), `${capabilities.name} names its notice URL`)
   }
 })
 

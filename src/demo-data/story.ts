@@ -277,7 +277,14 @@ export class Story {
     for (const receipt of receipts) {
       writeReceipt(this.#tx, attempt, receipt, decision.counted)
       const { transactionId, amount } = receipt
-      const recorded = { attemptId, transactionId, ...amount, counted: decision.counted, isMatched: false }
+      const recorded = {
+        attemptId,
+        transactionId,
+        ...amount,
+        counted: decision.counted,
+        isMatched: false,
+        receiptNumber: null,
+      }
       this.#state.receipts.push(recorded)
     }
   }

@@ -1,7 +1,7 @@
 import type { Channel } from '../kernel/channel.ts'
 import type { Country } from '../kernel/country.ts'
 import type { Currency } from '../kernel/money.ts'
-import type { AccountOffers, Capabilities, Offer } from '../providers/capabilities.ts'
+import { type AccountOffers, type Capabilities, type Offer, withNetworks } from '../providers/capabilities.ts'
 
 /** A provider that a merchant has set up in one mode, and what it may be used for. */
 export interface Integration {
@@ -49,12 +49,25 @@ export function capabilitiesWith(
   { offers: ofAccount, settingsGiven = [] }: Pick<Integration, 'offers' | 'settingsGiven'>,
 ): Capabilities {
   const capabilities = own.offersOfAccount && ofAccount ? { ...own, ...ofAccount } : own
-  const isOff = ({ needsSetting }: Offer) => needsSetting !== undefined && !settingsGiven.includes(needsSetting)
+  const isMissing = (name: string) => !settingsGiven.includes(name)
+  const isOff = ({ needsSetting }: Offer) => needsSetting !== undefined && isMissing(needsSetting)
+  const lacksNetworks = ({ networkNeeds }: Offer) =>
+    Object.values(networkNeeds ?? {})
+      .flat()
+      .some(isMissing)
   const all = Object.entries(capabilities.offers)
-  if (!all.some(([, offers]) => Object.values(offers).some(isOff))) return capabilities
+  if (!all.some(([, offers]) => Object.values(offers).some((offer) => isOff(offer) || lacksNetworks(offer))))
+    return capabilities
   const offers = all.map(([channel, byCurrency]) => [
     channel,
-    Object.fromEntries(Object.entries(byCurrency).filter(([, offer]) => !isOff(offer))),
+    Object.fromEntries(
+      Object.entries(byCurrency)
+        .filter(([, offer]) => !isOff(offer))
+        .map(([currency, offer]) => [
+          currency,
+          withNetworks(offer, (network) => !offer.networkNeeds?.[network]?.some(isMissing)),
+        ]),
+    ),
   ])
   return { ...capabilities, offers: Object.fromEntries(offers) }
 }

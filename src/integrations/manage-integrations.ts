@@ -87,6 +87,11 @@ export async function checkIntegration(
   return client.verifyKeys()
 }
 
+/** The public addresses of notices, for a provider that has to be told. */
+interface NoticeLinks {
+  notices(owner: Owner, provider: string): string
+}
+
 export interface KeysWarning {
   code: 'keys_refused' | 'keys_not_checked'
   message: string
@@ -94,9 +99,9 @@ export interface KeysWarning {
 
 const KEYS_CHECK_TIMEOUT_MS = 5_000
 
-/** Checks keys that were just set, with a timeout. Null: the provider accepts them. */
+/** Checks keys that were just set, and tells the provider where to send notices, with a timeout. Null: the provider accepts them. */
 export async function warnOfKeys(
-  { providers }: { providers: Providers },
+  { providers, links }: { providers: Providers; links?: NoticeLinks },
   owner: Owner,
   name: string,
   waitMs: number = KEYS_CHECK_TIMEOUT_MS,
@@ -106,7 +111,12 @@ export async function warnOfKeys(
   const timer = setTimeout(() => late.resolve({ kind: 'unknown', because }), waitMs)
   const asked = providers
     .connect(owner, name)
-    .then((client) => client.verifyKeys())
+    .then(async (client) => {
+      const verdict = await client.verifyKeys()
+      if (verdict.kind !== 'good' || !links || !client.registerNotices) return verdict
+      const capabilities = providers.find(name)?.capabilities
+      return client.registerNotices(links.notices(owner, capabilities?.nameInAddresses ?? name))
+    })
     .catch((): KeysVerdict => ({ kind: 'unknown', because: 'the check failed' }))
   const verdict = await Promise.race([asked, late.promise]).finally(() => clearTimeout(timer))
   if (verdict.kind === 'good') return null

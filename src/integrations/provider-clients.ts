@@ -51,7 +51,8 @@ export function providerClients(deps: Deps): Providers {
   const clients = new Map<string, Opened>()
   const health = createHealth(deps.now)
   const nameOf = ({ merchantId, mode }: Owner, name: string) => `${merchantId} ${mode} ${name}`
-  const find = (name: string) => providers.find(({ capabilities }) => capabilities.name === name)
+  const find = (name: string) =>
+    providers.find(({ capabilities: { name: own, nameInAddresses } }) => own === name || nameInAddresses === name)
 
   function open(provider: Provider, { mode }: Owner, keys: ResolvedKeys, purpose: Purpose): Opened {
     const { answersWithinMs: deadlineMs } = provider.capabilities

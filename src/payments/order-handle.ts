@@ -1,3 +1,4 @@
+import { addressNameOf } from '../providers/capabilities.ts'
 import type { Facts, OrderHandle } from '../providers/provider.ts'
 import type { PaymentDeps } from './deps.ts'
 import { type Attempt, handleOf } from './state/attempt.ts'
@@ -10,7 +11,8 @@ export async function orderHandle(
   said?: Facts,
 ): Promise<OrderHandle> {
   const handle = handleOf(attempt)
-  if (!providers.find(attempt.provider)?.capabilities.noticesHaveFacts) return handle
+  const capabilities = providers.find(attempt.provider)?.capabilities
+  if (!capabilities?.noticesHaveFacts) return handle
   const facts = [...(await noticeFacts(database, attempt)), ...(said ? [said] : [])]
-  return { ...handle, notices: { url: links.notices(attempt, attempt.provider), facts } }
+  return { ...handle, notices: { url: links.notices(attempt, addressNameOf(capabilities)), facts } }
 }

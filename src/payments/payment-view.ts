@@ -69,8 +69,9 @@ export function attemptView(attempt: Attempt, cases: Case[]) {
 
 function instructionsView({ instructions, instructionsExpireAt }: Attempt) {
   if (!instructions) return null
-  // The saved card is internal to the checkout page, and `paidOnce` to the check schedule.
-  const { kind, savedCard, paidOnce, ...details } = { savedCard: undefined, paidOnce: undefined, ...instructions }
+  // The saved card is internal to the checkout page, `paidOnce` to the check schedule, `personalId` to the adapter.
+  const none = { savedCard: undefined, paidOnce: undefined, personalId: undefined }
+  const { kind, savedCard, paidOnce, personalId, ...details } = { ...none, ...instructions }
   return { ...details, expiresAt: instructionsExpireAt?.toISOString() ?? null }
 }
 

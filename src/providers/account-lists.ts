@@ -1,5 +1,5 @@
 import type { Money } from '../kernel/money.ts'
-import type { ListedDispute, ListedRefund, Receipt, Unknown } from './provider.ts'
+import type { Receipt, Unknown } from './provider.ts'
 
 /** The port's lists of a whole account. For reconciliation. */
 
@@ -66,4 +66,29 @@ export interface ListedTransaction extends Receipt {
   isOfOrder?: true
   /** Of such an order: records with as much or more are a reason to ask for it, too. The list names no such sum. */
   askFrom?: number
+}
+
+/** A refund as the provider lists it: one of ours, or one that was made in its dashboard. */
+export interface ListedRefund {
+  refundId: string
+  /** Our reference of the refund (`RefundOrder.reference`), when the provider repeats it; else null. */
+  reference: string | null
+  amount: Money
+  status: 'pending' | 'successful' | 'failed'
+  at: Date
+  /** The dispute that this refund settles, when the provider says so: its money must not be counted twice. */
+  disputeId?: string
+  /** It is pending until somebody gives the provider a bank account of the customer. */
+  needsAccount?: true
+}
+
+/** A cardholder disputes a charge with their bank. `lost`: the money has gone back; `won`: it stays. */
+export interface ListedDispute {
+  disputeId: string
+  amount: Money
+  status: 'open' | 'won' | 'lost'
+  reason: string | null
+  /** When the merchant has to have answered it. */
+  respondBy: Date | null
+  openedAt: Date
 }

@@ -44,6 +44,12 @@ export interface Capabilities {
    * account: of an unknown order nothing is recorded unless `findReference` finds it.
    */
   signsForAllAccounts?: true
+  /** Its word for an order is our reference, shortened to its last characters in capitals: how many. */
+  referenceLength?: number
+  /** What it expects as the answer to a notice. Absent: nothing of its own. */
+  noticeAnswer?: object
+  /** Its name in addresses that it calls, where its own is refused there. */
+  nameInAddresses?: string
   /** How long to wait for an answer of one that is known to be quick; absent: as long as for any. */
   answersWithinMs?: number
 }
@@ -74,6 +80,10 @@ export interface Offer {
   codeHelp?: Record<string, string>
   /** Of them, by country: those that take no payments at the moment. */
   closed?: Record<string, readonly MobileNetwork[]>
+  /** Of them, by country: those that take no fraction of the currency, such as cents. */
+  wholeUnits?: Record<string, readonly MobileNetwork[]>
+  /** Of them: those that are off without these optional settings. Read by `capabilitiesWith`. */
+  networkNeeds?: Partial<Record<MobileNetwork, readonly string[]>>
   /** The banks that the customer chooses from. */
   banks?: readonly { code: string; name: string }[]
   /** How long the customer has. Absent: until the payment ends. */
@@ -81,6 +91,18 @@ export interface Offer {
   /** The optional setting without which it is off: read by `capabilitiesWith`. */
   needsSetting?: string
 }
+
+/** The offer with those of its networks alone. A country that has none left is not served. */
+export function withNetworks(offer: Offer, has: (network: MobileNetwork, country: string) => boolean): Offer {
+  if (!offer.networks) return offer
+  const networks = Object.entries(offer.networks)
+    .map(([country, list]) => [country, list.filter((network) => has(network, country))] as const)
+    .filter(([, list]) => list.length > 0)
+  return { ...offer, networks: Object.fromEntries(networks) }
+}
+
+/** In addresses that it calls. */
+export const addressNameOf = ({ name, nameInAddresses }: Capabilities) => nameInAddresses ?? name
 
 /** One offer for each currency that has a fee, the rest alike. */
 export function offersAt(fees: Record<string, FeeSchedule>, rest: Omit<Offer, 'fee'> = {}): Record<string, Offer> {

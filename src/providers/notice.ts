@@ -17,6 +17,8 @@ export type NoticeReading =
   | { kind: 'unreadable'; because: string }
   /** Not signed, as some sandboxes send it. Nothing is stored; at most a check of that order is scheduled. */
   | { kind: 'hint'; reference: string }
+  /** Whether a payment of this order may be made. Nothing is stored, and `answers` has what to answer. */
+  | { kind: 'question'; reference: string; answers: { yes: object; no: object } }
   | {
       kind: 'notice'
       /** Our reference, or the provider's own: whichever it names. */
@@ -33,6 +35,8 @@ export type NoticeReading =
        * `OrderHandle.notices`. No personal data, no secrets.
        */
       facts?: Facts
+      /** The same, where it may name the customer: it is erased with them. */
+      personalFacts?: Facts
     }
 
 /** By the adapter's own names. */

@@ -4,16 +4,18 @@ import type { Mode } from '../kernel/mode.ts'
 import type { Currency, Money } from '../kernel/money.ts'
 import type { Owner } from '../kernel/scope.ts'
 import type { ProviderHttp, Unknown } from '../outbound/provider-http.ts'
-import type { AccountLists } from './account-lists.ts'
+import type { AccountLists, ListedDispute, ListedRefund, ListedTransaction } from './account-lists.ts'
 import type { AccountOffers, Capabilities, Setting } from './capabilities.ts'
 import { failureOf } from './failure.ts'
 import type { Facts, NoticeReading, RawNotice } from './notice.ts'
-import type { Start, Submitted } from './start.ts'
+import type { Start, Started, Submitted } from './start.ts'
 
 export type { ProviderAnswer, ProviderCall, ProviderHttp, Unknown } from '../outbound/provider-http.ts'
 export type {
   AccountLists,
   ListAnswer,
+  ListedDispute,
+  ListedRefund,
   ListedTransaction,
   ListReader,
   OfAccount,
@@ -102,6 +104,16 @@ export interface ProviderClient {
    */
   findReference?(transactionId: string): Promise<{ kind: 'found'; reference: string } | { kind: 'missing' } | Unknown>
   refund(wanted: RefundOrder): Promise<RefundOutcome>
+  /**
+   * For a provider without lists, whose notices of unknown orders name money: whether there is such a transaction, with
+   * its amount. It may answer by another notice only: `unknown` until that has come. `notices`: of this transaction.
+   */
+  findTransaction?(
+    transactionId: string,
+    notices: OrderNotices,
+  ): Promise<ListedTransaction | { kind: 'missing' } | Unknown>
+  /** Tells the provider the address of notices that are about no request of ours. When keys were set. */
+  registerNotices?(url: string): Promise<KeysVerdict>
   /** The banks that `BankAccount.bankCode` may name, for people to choose from. */
   listBanks?(currency: Currency): Promise<BanksAnswer>
   /**
@@ -124,31 +136,6 @@ export type ReversalsAnswer =
   /** The provider does not know this order. */
   | { kind: 'missing' }
   | Unknown
-
-/** A refund as the provider lists it: one of ours, or one that was made in its dashboard. */
-export interface ListedRefund {
-  refundId: string
-  /** Our reference of the refund (`RefundOrder.reference`), when the provider repeats it; else null. */
-  reference: string | null
-  amount: Money
-  status: 'pending' | 'successful' | 'failed'
-  at: Date
-  /** The dispute that this refund settles, when the provider says so: its money must not be counted twice. */
-  disputeId?: string
-  /** It is pending until somebody gives the provider a bank account of the customer. */
-  needsAccount?: true
-}
-
-/** A cardholder disputes a charge with their bank. `lost`: the money has gone back; `won`: it stays. */
-export interface ListedDispute {
-  disputeId: string
-  amount: Money
-  status: 'open' | 'won' | 'lost'
-  reason: string | null
-  /** When the merchant has to have answered it. */
-  respondBy: Date | null
-  openedAt: Date
-}
 
 export type KeysVerdict = { kind: 'good' } | { kind: 'bad'; because: string } | Unknown
 
@@ -197,6 +184,10 @@ export interface OrderHandle {
   startedAt: Date
   /** What was asked for, to tell a part from the whole where the provider does not. */
   amount?: Money
+  /** What the customer got to pay with. Absent: nothing that is known, as the answer to the start may have been lost. */
+  startedAs?: Started['kind'] | undefined
+  /** As in `PromptStart`. Absent also if the customer was erased. */
+  personalId?: string | undefined
   notices?: OrderNotices
 }
 
@@ -243,6 +234,8 @@ export interface Receipt {
    * have another id in another answer, so it is never refunded without a person.
    */
   idIsProviders?: true
+  /** The number that the customer was told, where it is not the id, or was not known when the id was given. */
+  receiptNumber?: string
   amount: Money
   at: Date
   /** What the provider had given back of it (reversal, refund, lost dispute) when it answered. Absent: nothing. */
@@ -354,7 +347,8 @@ export type RefundOutcome =
   | { kind: 'refunded'; refundId: string }
   /** `needsAccount`: it waits for the customer's bank account, and why. */
   | { kind: 'pending'; refundId: string | null; needsAccount?: string }
-  | { kind: 'refused'; because: string }
+  /** `wasAccepted`: it had taken the refund, and says now that it did not make it. */
+  | { kind: 'refused'; because: string; wasAccepted?: true }
   | Unknown
 
 /** Thrown when a merchant has no such provider in that mode, and never had. */
@@ -362,6 +356,7 @@ export class NotSetUp extends Error {}
 
 /** Every provider there is, and the way to speak with one for a merchant. */
 export interface Providers {
+  /** Also by its name in addresses. */
   find(name: string): Provider | undefined
   /** Whether it has been answering lately, as far as this process knows. For the choice between several. */
   isHealthy(owner: Owner, name: string): boolean

@@ -39,6 +39,8 @@ export interface PromptStart extends StartedOrder {
   again?: string
   /** The name that the prompt shows, where it is not the shop's. */
   shownAs?: string
+  /** The provider's own id of it, where that names the customer: it is not shown, and erased with them. */
+  personalId?: string
 }
 
 /** The customer pays from the network's own menu, any amount. */

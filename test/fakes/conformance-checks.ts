@@ -101,7 +101,7 @@ export function assertDeclined(said: { kind: string }): asserts said is Declined
 export async function everyCall(rig: Rig, handle: OrderHandle): Promise<[string, string, string][]> {
   const { connection, savedCards } = rig
   const order = withNotices(rig, handle)
-  const transactionIds = [order.notices ? handle.providerReference : '1']
+  const transactionIds = [order.notices ? transactionIn(rig, handle) : '1']
   const refund = { reference: newReference(), order, transactionIds, amount: priceOf(rig), reason: null }
   const calls: [string, () => Promise<{ kind: string }>][] = [
     ['start', () => connection.start(orderOf(rig))],
@@ -123,6 +123,13 @@ export async function everyCall(rig: Rig, handle: OrderHandle): Promise<[string,
       return [name, said.kind, JSON.stringify(said)]
     }),
   )
+}
+
+/** The transaction that a notice names. */
+function transactionIn({ connection, notices }: Rig, { reference, providerReference }: OrderHandle): string {
+  const body = notices.bodyOf('paid', reference)
+  const reading = body && connection.readNotice(notices.sign(body, new Date()))
+  return (reading?.kind === 'notice' && reading.receipts[0]?.transactionId) || providerReference
 }
 
 /** Some notices name a transaction and no order. */

@@ -102,6 +102,8 @@ export interface ChannelSample {
   starts: Started['kind']
   /** If `starts` is "code wanted": the code that `submit` takes, and what it answers to that. */
   code?: { right: string; leadsTo: Started['kind'] | 'processing' | 'pending' | 'paid' }
+  /** The start makes no call: what the customer pays to is known without one. */
+  makesNoCall?: true
   /** What `check` says of an order that the customer refused. Absent: no more than that it is not paid. */
   refused?: FailureCode
   /** What it says once the time is over. Absent: the provider does not say, so the order stays open. */

@@ -39,9 +39,13 @@ export async function refundable(rig: Rig): Promise<RefundOrder> {
 
 export const handleOf = (
   { reference, amount }: Pick<Order, 'reference'> & Partial<Pick<Order, 'amount'>>,
-  { providerReference }: { providerReference: string },
+  { providerReference, kind, ...given }: { providerReference: string; kind?: Started['kind'] | 'step' },
   channel: OrderHandle['channel'],
-): OrderHandle => ({ reference, providerReference, channel, startedAt: new Date(), ...(amount && { amount }) })
+): OrderHandle => ({
+  ...{ reference, providerReference, channel, startedAt: new Date(), ...(amount && { amount }) },
+  ...(kind && kind !== 'step' && { startedAs: kind }),
+  ...('personalId' in given && { personalId: String(given.personalId) }),
+})
 
 export const priceOf = ({ price }: Rig) => money(price.amount, price.currency as Currency)
 

@@ -1,4 +1,5 @@
-// `npm run new-provider -- --name acme`: writes the skeleton of a provider. CONTRIBUTING.md describes what to fill in.
+// `npm run new-provider -- --name acme --title "Acme Pay"`: writes the skeleton of a provider.
+// CONTRIBUTING.md describes what to fill in.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -7,12 +8,15 @@ const ROOT = join(import.meta.dirname, '../..')
 const TEMPLATES = join(import.meta.dirname, 'templates')
 const REGISTRY = join(ROOT, 'src/providers/registry.ts')
 
-const { values } = parseArgs({ options: { name: { type: 'string' } } })
-process.exitCode = run(values.name ?? '')
+const { values } = parseArgs({ options: { name: { type: 'string' }, title: { type: 'string' } } })
+process.exitCode = run(values.name ?? '', values.title)
 
-function run(name: string): number {
+/** `title`: the name as people write it. Absent: made from the other one. */
+function run(name: string, title?: string): number {
   if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name)) {
-    process.stderr.write('Usage: npm run new-provider -- --name NAME (lowercase letters, digits and hyphens)\n')
+    process.stderr.write(
+      'Usage: npm run new-provider -- --name NAME (lowercase letters, digits and hyphens) [--title TITLE]\n',
+    )
     return 2
   }
   const folder = `src/providers/${name}`
@@ -23,7 +27,7 @@ function run(name: string): number {
   const words = name.split('-').map((word) => `${word[0]?.toUpperCase()}${word.slice(1)}`)
   const type = words.join('')
   const id = `${type[0]?.toLowerCase()}${type.slice(1)}`
-  const values: Record<string, string> = { name, Title: words.join(' '), Type: type, id }
+  const values: Record<string, string> = { name, Title: title ?? words.join(' '), Type: type, id }
   const write = (template: string, path: string) => {
     const text = readFileSync(join(TEMPLATES, `${template}.txt`), 'utf8')
     mkdirSync(dirname(join(ROOT, path)), { recursive: true })

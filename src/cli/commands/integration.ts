@@ -84,7 +84,9 @@ export function integrationCommands(providers: readonly Provider[]): Command[] {
         if (setsKeys(provider, changes)) await checkAfterNewKeys(deps.database, scope, provider.capabilities.name)
         const clients = setsKeys(provider, changes) ? await openProviders(config, deps, providers) : undefined
         const { name } = provider.capabilities
-        const warning = clients ? await warnOfKeys({ providers: clients }, scope, name) : null
+        const warning = clients
+          ? await warnOfKeys({ providers: clients, links: linksOn(() => urls.baseUrl) }, scope, name)
+          : null
         if (clients && !warning) {
           await readOffers({ database: deps.database, providers: clients }, { owner: scope, provider: name })
         }

@@ -4,7 +4,7 @@ import { listEnabledIntegrations } from '../../integrations/integration-store.ts
 import { type Country, parseCountry } from '../../kernel/country.ts'
 import { DEFAULT_CURRENCY, parseCurrency } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
-import { priceOf, serves } from '../../payments/state/payment-options.ts'
+import { priceOf, serves, withinUnits } from '../../payments/state/payment-options.ts'
 import type { Providers } from '../../providers/provider.ts'
 import { QuoteAnswer, QuoteRequest } from '../contract/attempt.ts'
 import { BODY_PROBLEMS, problems } from '../contract/problem.ts'
@@ -56,6 +56,7 @@ function quote(providers: Providers, integration: Integration, price: Wanted) {
     if (!serves(capabilities, channel, price)) return []
     try {
       const { amountCharged, fee } = priceOf(price, capabilities, channel)
+      if (!serves(withinUnits(capabilities, channel, { ...price, amountCharged }), channel, price)) return []
       return [{ provider, channel, fee, amountCharged, amountSettled: amountCharged - fee }]
     } catch (error) {
       if (error instanceof Problem && error.code === 'amount_out_of_range') return []

@@ -2,7 +2,12 @@ import { parseId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { PaymentDeps } from '../../payments/deps.ts'
 import { noticeKeysCache } from '../../payments/settle/read-notice-keys.ts'
-import { processNotice, receiveNotice, scheduleCheckForHint } from '../../payments/settle/receive-notice.ts'
+import {
+  answerQuestion,
+  processNotice,
+  receiveNotice,
+  scheduleCheckForHint,
+} from '../../payments/settle/receive-notice.ts'
 import { MAX_NOTICE_BYTES } from '../../payments/state/notice.ts'
 import type { App } from '../server/framework.ts'
 import type { Limits } from '../server/limits.ts'
@@ -31,7 +36,10 @@ export function noticeRoutes(
     '/notices/:provider/:mode/:merchant/:token?',
     { schema: { hide: true }, bodyLimit: MAX_NOTICE_BYTES },
     async (request) => {
-      const { provider, mode, merchant, token } = request.params
+      const { provider: named, mode, merchant, token } = request.params
+      const capabilities = deps.providers.find(named)?.capabilities
+      if (!capabilities) throw noProviderAccount()
+      const { name: provider, noticeAnswer: answer = { data: { received: true } } } = capabilities
       const merchantId = parseId('merchant', merchant)
       if (!merchantId || (mode !== 'sandbox' && mode !== 'live')) throw noProviderAccount()
       const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
@@ -42,7 +50,7 @@ export function noticeRoutes(
       const received = await receiveNotice(
         deps,
         owner,
-        provider,
+        named,
         { body, headers, token },
         {
           keys,
@@ -57,10 +65,11 @@ export function noticeRoutes(
         limits.forgedNotice(request, merchantId)
         throw new Problem('invalid_credentials', 'The signature of this notice is not valid.')
       }
+      if (received.kind === 'question') return answerQuestion(deps, received.scope, provider, received.question)
       if (received.kind === 'hint') {
         limits.unsignedNotice(request, merchantId)
         await scheduleCheckForHint(deps, received.scope, provider, received.reference)
-        return { data: { received: true } }
+        return answer
       }
       if (received.isNew) {
         deps.track(
@@ -69,7 +78,7 @@ export function noticeRoutes(
           ),
         )
       }
-      return { data: { received: true } }
+      return answer
     },
   )
 }

@@ -1,7 +1,7 @@
 import type { Writes } from '../../database/database.ts'
 import { actRecorded } from '../../events/audit-log-store.ts'
 import type { AttemptId, PaymentId } from '../../kernel/ids.ts'
-import { type Currency, type Money, money } from '../../kernel/money.ts'
+import { type Currency, formatMoney, type Money, money } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
 import { type CallLimits, type ClaimedWork, NO_LIMITS, startWithin } from '../../outbound/call-limits.ts'
 import type { Capabilities } from '../../providers/capabilities.ts'
@@ -11,6 +11,7 @@ import { changePayment, writeDecision } from '../change-payment.ts'
 import type { PaymentDeps } from '../deps.ts'
 import { orderHandle } from '../order-handle.ts'
 import type { Attempt } from '../state/attempt.ts'
+import { raise } from '../state/case.ts'
 import { type Review, refundsByPeople, returnedByHand } from '../state/open-money.ts'
 import { type Change, type Decision, decide, type PaymentState } from '../state/payment-state.ts'
 import {
@@ -265,9 +266,14 @@ function recordOutcome(
     decide: (before, locked, tx) => {
       const refund = before.refunds.find(({ id }) => id === wanted.id)
       if (!refund) throw new Error(`refund ${wanted.id} not found`)
-      if (refund.status !== 'pending') return refund
       const now = deps.clock.now()
       const attempt = before.attempts.find(({ id }) => id === refund.attemptId)
+      if (refund.status === 'failed' && outcome.kind === 'refunded' && attempt) {
+        // A person ended it while the provider was asked.
+        const raised = raise(before, attempt, madeAfterEnd(refund), { now })
+        if (raised.cases !== before.cases) writeDecision(tx, deps, before, decide(raised, [], now), { cause: 'refund' })
+      }
+      if (refund.status !== 'pending') return refund
       const days = daysOf(deps.providers.find(attempt?.provider ?? '')?.capabilities ?? {})
       const after = afterOutcome(refund, outcome, { days, now, hadAccount: sealed !== null, wasAsked })
       if (after.status === 'pending') {
@@ -292,6 +298,9 @@ function recordOutcome(
     },
   })
 }
+
+const madeAfterEnd = ({ amount, currency }: Refund) =>
+  `refund_mismatch: a refund of ${formatMoney(money(amount, currency as Currency))} was ended by a person, and the provider has made it. Compare with its dashboard.`
 
 function afterOutcome(
   refund: Refund,

@@ -1,4 +1,4 @@
-import { type Currency, money } from '../../kernel/money.ts'
+import { type Currency, formatMoney, money } from '../../kernel/money.ts'
 import { ASKED_BEFORE, type Facts } from '../../providers/provider.ts'
 import { callProvider } from '../call-provider.ts'
 import { changePayment } from '../change-payment.ts'
@@ -17,21 +17,22 @@ interface Said {
 }
 
 /**
- * A refund that failed, or that a person ended, may be made after all. Where the provider lists no refunds, only its
- * notice tells. Returns how many refunds changed. Throws to retry the notice later.
+ * A refund that failed, or that a person ended, may be made after all, and one that was made may be taken back. Where
+ * the provider lists no refunds, only its notice tells. Returns how many refunds changed. Throws to retry the notice
+ * later.
  */
 export async function seeFailedRefunds(deps: PaymentDeps, attempt: Attempt, said: Said): Promise<number> {
   // Of other providers, a refund that is asked for again could be made again.
   if (!deps.providers.find(attempt.provider)?.capabilities.noticesHaveFacts) return 0
   const refunds = await refundsOf(deps.database, attempt.paymentId)
   let changes = 0
-  for (const refund of refunds.filter((each) => isFailed(each, attempt)))
+  for (const refund of refunds.filter((each) => isOver(each, attempt)))
     if (await seeFailed(deps, attempt, refund, said)) changes++
   return changes
 }
 
-const isFailed = ({ attemptId, status, askedAt }: Refund, { id }: Attempt) =>
-  attemptId === id && status === 'failed' && askedAt !== null
+const isOver = ({ attemptId, status, askedAt }: Refund, { id }: Attempt) =>
+  attemptId === id && (status === 'failed' || status === 'successful') && askedAt !== null
 
 async function seeFailed(deps: PaymentDeps, attempt: Attempt, refund: Refund, said: Said): Promise<boolean> {
   const { id, transactionIds, reason, createdAt: recordedAt } = refund
@@ -42,13 +43,15 @@ async function seeFailed(deps: PaymentDeps, attempt: Attempt, refund: Refund, sa
     // It was asked for already, so the adapter only reads what notices said.
     provider.refund({ reference, order, transactionIds, amount, reason, recordedAt, mayAsk: async () => false }),
   )
-  if (outcome.kind === 'refused' || outcome.kind === 'pending') return false
+  const isMade = refund.status === 'successful'
+  if (isMade ? outcome.kind !== 'refused' || !outcome.wasAccepted : outcome.kind === 'refused') return false
+  if (outcome.kind === 'pending') return false
   // No notice told what became of it.
   if (outcome.kind === 'unknown' && (outcome.neverSent || outcome.because === ASKED_BEFORE.because)) return false
   return changePayment(deps, attempt.paymentId, {
     decide: (state, _, tx) => {
       const current = state.refunds.find((each) => each.id === id)
-      if (!current || !isFailed(current, attempt)) return false
+      if (current?.status !== refund.status) return false
       const refunds = state.refunds.filter(({ attemptId }) => attemptId === attempt.id)
       const work: Reconciliation = {
         ...{ tx, deps, state, attempt: attemptIn(state, attempt.id) },
@@ -56,6 +59,11 @@ async function seeFailed(deps: PaymentDeps, attempt: Attempt, refund: Refund, sa
       }
       if (outcome.kind === 'unknown') {
         const why = `the provider told what became of a refund that had failed, and ${outcome.because}`
+        markForReview(work, `refund_mismatch: ${why}. Compare with its dashboard.`)
+        return true
+      }
+      if (outcome.kind === 'refused') {
+        const why = `a refund of ${formatMoney(amount)} is on record as made, and the provider says that ${outcome.because}`
         markForReview(work, `refund_mismatch: ${why}. Compare with its dashboard.`)
         return true
       }

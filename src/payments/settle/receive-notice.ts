@@ -13,7 +13,8 @@ import { type PaymentDeps, withReserved } from '../deps.ts'
 import { type Reconciled, reconcileAttempt } from '../refunds/reconcile-attempt.ts'
 import { seeFailedRefunds } from '../refunds/see-failed-refunds.ts'
 import type { Attempt } from '../state/attempt.ts'
-import type { Notice } from '../state/notice.ts'
+import { referenceAtProvider } from '../state/new-attempt.ts'
+import { factsOfReading, type Notice } from '../state/notice.ts'
 import { attemptIn } from '../state/payment-state.ts'
 import { scheduleHintedCheck } from '../store/hints.ts'
 import { claimWaitingNotices, endNotice, insertNotice, postponeNotices, referenceLocked } from '../store/notices.ts'
@@ -30,7 +31,11 @@ export type Received =
   | { kind: 'forged'; because: string }
   /** Unsigned: nothing is stored. See `scheduleCheckForHint`. */
   | { kind: 'hint'; scope: Scope; reference: string }
+  /** Nothing is stored: see `answerQuestion`. */
+  | { kind: 'question'; scope: Scope; question: Question }
   | { kind: 'not found' }
+
+type Question = Extract<NoticeReading, { kind: 'question' }>
 
 export interface NoticeGuards {
   keys: NoticeKeysCache
@@ -49,18 +54,19 @@ export interface NoticeGuards {
 export async function receiveNotice(
   deps: PaymentDeps,
   owner: Owner,
-  provider: string,
+  named: string,
   { token, ...raw }: { body: Buffer; headers: Record<string, string>; token?: string | undefined },
   guards: NoticeGuards = unguarded(deps),
 ): Promise<Received> {
-  const known = deps.providers.find(provider)
+  const known = deps.providers.find(named)
   if (!known) return { kind: 'not found' }
+  const { name: provider } = known.capabilities
   // No live keys exist, so a signature is impossible.
   if (known.capabilities.sandboxOnly && owner.mode !== 'sandbox') return { kind: 'forged', because: 'another mode' }
   const { keys } = guards
   const cached = keys.cached(owner, provider)
   if (!cached) guards.beforeLookUp()
-  const url = deps.links.notices(owner, provider) + (token ? `/${token}` : '')
+  const url = deps.links.notices(owner, named) + (token ? `/${token}` : '')
   const notice = { ...raw, receivedAt: deps.clock.now(), url }
   const current = cached ?? (await keys.read(owner, provider))
   if (!cached) guards.afterLookUp(current.list.length > 0)
@@ -71,6 +77,7 @@ export async function receiveNotice(
   if (reading.kind === 'forged') return reading
   const scope = { ...owner, place: current.place }
   if (reading.kind === 'hint') return { ...reading, scope }
+  if (reading.kind === 'question') return { kind: 'question', scope, question: reading }
   const { body } = raw
   const kept = { provider, keysVersion, body, reading }
   const stored = await insertNotice(reservedOf(deps.database), deps.secrets, scope, kept, deps.clock.now())
@@ -118,6 +125,18 @@ export async function scheduleCheckForHint(
 ): Promise<void> {
   const found = await findStateByOrder(database, scope, { provider }, reference)
   if (found) await database.transaction((tx) => scheduleHintedCheck(tx, found.attempt, clock.now()))
+}
+
+/** A payment may be made if it is still open, also by an attempt that has ended. */
+export async function answerQuestion(
+  { database, clock }: Pick<PaymentDeps, 'database' | 'clock'>,
+  scope: Scope,
+  provider: string,
+  { reference, answers }: Question,
+): Promise<object> {
+  const found = await findStateByOrder(database, scope, { provider }, reference)
+  const isOpen = found?.state.payment.status === 'pending' && found.state.payment.expiresAt > clock.now()
+  return isOpen ? answers.yes : answers.no
 }
 
 /** Adapters must not throw. If one does, the notice is stored as unreadable. */
@@ -168,7 +187,7 @@ export async function processNotice(unreserved: PaymentDeps, notice: Notice): Pr
   if (REVERSAL_NOTICES.has(says)) {
     const reconciled = await reconcileForNotice(deps, attempt)
     const isUnlisted = reconciled.kind === 'unsupported'
-    const said = { facts: reading.facts, at: notice.receivedAt }
+    const said = { facts: factsOfReading(reading), at: notice.receivedAt }
     const changes = isUnlisted ? await seeFailedRefunds(deps, attempt, said) : 0
     const result = changes > 0 ? { state: 'done' as const, note: null } : noticeResultOf(reconciled)
     await endNotice(database, notice, { ...result, attemptId: attempt.id })
@@ -182,7 +201,7 @@ export async function processNotice(unreserved: PaymentDeps, notice: Notice): Pr
   const signal = {
     source: 'notice' as const,
     // What is not about our order may still be unmatched money, see below.
-    ...((isOwn || reading.reference === attempt.orderReference) && { notice, noticeReceipts: reading.receipts }),
+    ...((isOwn || isOurName(deps, attempt, reading.reference)) && { notice, noticeReceipts: reading.receipts }),
     ...(noticeSays && { noticeSays }),
   }
   const state =
@@ -205,6 +224,14 @@ export async function processNotice(unreserved: PaymentDeps, notice: Notice): Pr
   if (isUnmatched) return markUnmatched(deps, notice, 'names an order of another account')
   const result = noticeResult(attempt, attemptIn(state, attempt.id))
   await endNotice(database, notice, { ...result, attemptId: attempt.id })
+}
+
+/** Made by us, so that no order of another account has it. */
+function isOurName({ providers }: PaymentDeps, attempt: Attempt, reference: string | null): boolean {
+  const { provider, orderReference } = attempt
+  if (reference === orderReference) return true
+  const capabilities = providers.find(provider)?.capabilities
+  return capabilities?.referenceLength !== undefined && reference === referenceAtProvider(capabilities, orderReference)
 }
 
 /**

@@ -8,7 +8,7 @@ import { type PaymentDeps, withReserved } from '../deps.ts'
 import { orderHandle } from '../order-handle.ts'
 import { type Attempt, comesInParts, isUnasked } from '../state/attempt.ts'
 import { contradictionOf, newReceiptsOf, type RecordedMoney, splitSurplus } from '../state/new-receipt.ts'
-import type { Notice } from '../state/notice.ts'
+import { factsOfReading, type Notice } from '../state/notice.ts'
 import type { OutcomeReport } from '../state/outcome-report.ts'
 import { attemptIn, type Decision, type PaymentState } from '../state/payment-state.ts'
 import { isErased } from '../state/personal-data.ts'
@@ -19,7 +19,7 @@ import { type CallRecord, callRecorded } from '../store/attempts.ts'
 import { bodyOfErasedDropped, noticeEnded } from '../store/notices.ts'
 import { closeMatched } from '../store/other-cases.ts'
 import { findPaymentStateById, type LockedPayment } from '../store/payment-states.ts'
-import { readRecordedMoney, writeReceipt } from '../store/receipts.ts'
+import { nameReceipt, readRecordedMoney, writeReceipt } from '../store/receipts.ts'
 import { insertRefund } from '../store/refunds.ts'
 import { upsertCard } from '../store/saved-cards.ts'
 
@@ -76,7 +76,9 @@ export function settleLocked(settling: Settling, attempt: Attempt, signal: Signa
   const { noticeReceipts = [], noticeSays, ...rest } = signal
   const now = deps.clock.now()
   const unrecorded = newReceiptsOf(attempt, noticeReceipts, recorded).filter(
-    ({ transactionId }) => !newReceipts.some((each) => each.transactionId === transactionId),
+    ({ transactionId }) =>
+      !newReceipts.some((each) => each.transactionId === transactionId) &&
+      !receipts.some(({ receiptNumber }) => receiptNumber === transactionId),
   )
   const isUnconfirmed = namesMoney(signal, unrecorded)
   const isOverdue = isUnconfirmed && isOld(signal.notice, now)
@@ -99,6 +101,9 @@ export function settleLocked(settling: Settling, attempt: Attempt, signal: Signa
       : first
   const changes = second === first ? first.decision.changes : [...first.decision.changes, ...second.decision.changes]
   const decision = { ...second.decision, changes }
+  for (const { transactionId, receiptNumber } of receipts)
+    if (receiptNumber && onRecord.some((each) => each.transactionId === transactionId && each.receiptNumber === null))
+      nameReceipt(tx, attempt, transactionId, receiptNumber)
   saveCard(settling, attempt, outcome, newReceipts)
   writeSignal(tx, current, signal, { decision, isEnd: !isUnconfirmed || isOverdue })
   tx.afterCommit(() => logForOperator(deps, attempt, decision))
@@ -235,8 +240,7 @@ export async function askOrder(
 ): Promise<{ state: PaymentState; outcome: Outcome | null }> {
   // A signed notice about such an attempt proves that its provider was called: before the database was restored.
   if (isUnasked(attempt) && why.source !== 'notice') return { state: await readState(deps, attempt), outcome: null }
-  const { reading } = why.notice ?? {}
-  const order = await orderHandle(deps, attempt, reading?.kind === 'notice' ? reading.facts : undefined)
+  const order = await orderHandle(deps, attempt, why.notice && factsOfReading(why.notice.reading))
   const { answer: outcome, record: call } = await askProvider(deps, attempt, 'check', (client) => client.check(order))
   const state = await settleAttempt(deps, attempt, { ...why, outcome, call, whenAsked: statusOf(attempt) })
   return { state, outcome }

@@ -4,15 +4,16 @@ import { type EnabledIntegration, listEnabledIntegrations } from '../../integrat
 import { type Channel, providerName, splitProvider } from '../../kernel/channel.ts'
 import type { Country } from '../../kernel/country.ts'
 import { parseId } from '../../kernel/ids.ts'
+import { MOBILE_NETWORKS } from '../../kernel/mobile-networks.ts'
 import { type Currency, defaultCountry, nameBothWays } from '../../kernel/money.ts'
-import { Problem } from '../../kernel/problem.ts'
+import { Problem, refuse } from '../../kernel/problem.ts'
 import type { Caller } from '../../merchants/merchant.ts'
 import { type Capabilities, offerOf } from '../../providers/capabilities.ts'
 import { writeNewPayment } from '../change-payment.ts'
 import type { PaymentDeps } from '../deps.ts'
 import { channelInputOf, type GivenInput } from '../state/channel-input.ts'
 import { assertPending, type Payment, type PaymentRequest, type User } from '../state/payment.ts'
-import { priceOf, serves, takes } from '../state/payment-options.ts'
+import { priceOf, serves, takes, withinUnits } from '../state/payment-options.ts'
 import { assertNotEnded } from '../state/payment-state.ts'
 import { startedIdSaved } from '../store/idempotent-calls.ts'
 import { findStateByAttempt } from '../store/payment-states.ts'
@@ -68,11 +69,18 @@ function startOf(
   { capabilities, channel, payment }: Target & { payment: Pick<Payment, 'country' | 'currency' | 'user'> },
   startedBy: CallContext['startedBy'],
 ): Start {
-  priceOf(request, capabilities, channel)
+  const { amountCharged } = priceOf(request, capabilities, channel)
   const { country, user } = payment
   const offer = offerOf(capabilities, channel, payment.currency)
   const phoneNumber = request.input.phoneNumber ?? request.user.phoneNumber ?? user.phoneNumber ?? undefined
   const input = offer && channelInputOf({ ...request.input, phoneNumber }, offer, country)
+  const { network } = input ?? {}
+  const able = offerOf(withinUnits(capabilities, channel, { ...payment, amountCharged }), channel, payment.currency)
+  if (network && !able?.networks?.[country]?.includes(network)) {
+    const wanted = nameBothWays({ amount: amountCharged, currency: payment.currency })
+    const message = `${MOBILE_NETWORKS[network]} takes whole amounts only; this would be ${wanted}.`
+    throw refuse([{ pointer: '/amount', code: 'out_of_range', message }])
+  }
   return { capabilities, channel, input, merchantName, saveCard: request.saveCard, startedBy }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { SavedCardId } from '../../kernel/ids.ts'
 import { type Currency, money } from '../../kernel/money.ts'
-import { type Capabilities, offerOf } from '../../providers/capabilities.ts'
+import { addressNameOf, type Capabilities, offerOf } from '../../providers/capabilities.ts'
 import type {
   ChannelInput,
   Order,
@@ -90,7 +90,7 @@ export function orderOf(
     customer: { email, name, phoneNumber },
     merchantName,
     returnURL: links.comeBack(attempt.id),
-    ...(capabilities.noticesHaveFacts && { noticeURL: links.notices(attempt, attempt.provider) }),
+    ...(capabilities.noticesHaveFacts && { noticeURL: links.notices(attempt, addressNameOf(capabilities)) }),
     startedAt: attempt.createdAt,
     expiresAt: new Date(Math.min(openUntil, payment.expiresAt.getTime())),
     saveCard: attempt.saveCard,

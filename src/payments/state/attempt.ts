@@ -139,7 +139,14 @@ export function payableAgain(instructions: Instructions | null): Instructions | 
 export function handleOf(attempt: Attempt): OrderHandle {
   const { orderReference: reference, providerReference, channel, askedAt: startedAt } = attempt
   const amount = money(attempt.amountCharged, attempt.currency)
-  return { reference, providerReference, channel, startedAt, amount }
+  const { instructions } = attempt
+  const startedAs = instructions && instructions.kind !== 'confirm' && instructions.kind !== 'step' && instructions.kind
+  const personalId = instructions?.kind === 'prompt' && instructions.personalId
+  return {
+    ...{ reference, providerReference, channel, startedAt, amount },
+    ...(startedAs && { startedAs }),
+    ...(personalId && { personalId }),
+  }
 }
 
 export function isOpen({ status }: Attempt): boolean {

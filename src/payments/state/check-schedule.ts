@@ -4,7 +4,15 @@
 // asked about for as long as it exists.
 import { CHANNEL_FACTS } from '../../kernel/channel.ts'
 import type { Outcome } from '../../providers/provider.ts'
-import { type Attempt, type CheckSchedule, comesInParts, isUnasked, isUnstarted, phoneMayAsk } from './attempt.ts'
+import {
+  type Attempt,
+  type CheckSchedule,
+  comesInParts,
+  ENDED_BY_PERSON,
+  isUnasked,
+  isUnstarted,
+  phoneMayAsk,
+} from './attempt.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -101,7 +109,8 @@ function isAnswered(attempt: Attempt): boolean {
 
 /** The attempt has waited for a clear answer for too long: a person must know. */
 export function isOverdue(attempt: Attempt, now: Date): boolean {
-  if (attempt.checks.nextAt === null) return false
+  // A person has looked, and knows. It is asked about all the same.
+  if (attempt.checks.nextAt === null || attempt.failure?.providerCode === ENDED_BY_PERSON) return false
   const isProcessing = attempt.status === 'processing'
   const from = isProcessing ? attempt.checks.since : endOf(attempt)
   return (isProcessing || !isAnswered(attempt)) && now.getTime() - from.getTime() >= UNANSWERED_FOR

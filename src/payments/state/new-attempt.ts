@@ -34,6 +34,10 @@ export function newAttemptId(now: Date, place: Place, merchantId: MerchantId): A
 /** Our name of the order at the provider. */
 export const orderReferenceOf = (id: AttemptId) => uuidOf(id).replaceAll('-', '')
 
+/** What a provider calls the order before it was asked. Of one with `referenceLength`, for good. */
+export const referenceAtProvider = ({ referenceLength }: Capabilities, orderReference: string): string =>
+  referenceLength ? orderReference.slice(-referenceLength).toUpperCase() : orderReference
+
 /** Without the code, which is a secret of the customer. */
 export function storedInput(input: ChannelInput | undefined): StoredInput | null {
   const { preAuthorisationCode: _, ...stored } = input ?? {}
@@ -77,7 +81,7 @@ export function newAttempt(
     amountReversed: 0,
     idsAreProviders: false,
     orderReference,
-    providerReference: orderReference,
+    providerReference: referenceAtProvider(capabilities, orderReference),
     saveCard: saveCard ?? false,
     chargedAtOnce,
     pageKey: pageKey ?? null,

@@ -1,7 +1,7 @@
 import type { MerchantId } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
 import type { Place } from '../../kernel/place.ts'
-import type { NoticeReading } from '../../providers/provider.ts'
+import type { Facts, NoticeReading } from '../../providers/provider.ts'
 
 /** A stored, verified notice (webhook) of a provider. */
 export interface Notice {
@@ -14,7 +14,12 @@ export interface Notice {
   keysVersion: number
   receivedAt: Date
   /** The content as the adapter parsed it after the signature check. */
-  reading: Exclude<NoticeReading, { kind: 'forged' | 'hint' }>
+  reading: Exclude<NoticeReading, { kind: 'forged' | 'hint' | 'question' }>
+}
+
+export function factsOfReading(reading: Notice['reading']): Facts | undefined {
+  if (reading.kind !== 'notice' || !(reading.facts ?? reading.personalFacts)) return undefined
+  return { ...reading.facts, ...reading.personalFacts }
 }
 
 /** `waiting`: not processed yet. `unmatched`: it names no known order, and a person has to review it. */

@@ -67,6 +67,23 @@ const offered = (integrations: Integration[], changes: Partial<typeof PAYMENT> =
     ({ channel, capabilities }) => `${channel} by ${capabilities.name}`,
   )
 
+test('a network that takes whole units only is not offered for an amount with cents', () => {
+  const networks = { NG: ['mtn', 'airtel'] as const }
+  const offers = (whole: 'mtn'[] | ['mtn', 'airtel']) => ({
+    'mobile-money': { NGN: { fee: { basisPoints: 0 }, networks, wholeUnits: { NG: whole } } },
+  })
+  const optionsFor = (amount: number, whole: Parameters<typeof offers>[0]) => {
+    const providers = { find: () => provider('mobile', { offers: offers(whole) }), isHealthy: () => true }
+    const integrations = [set('mobile', { channels: ['mobile-money'] })]
+    return bestOptions({ ...PAYMENT, amount }, integrations, providers).map(
+      ({ capabilities }) => capabilities.offers['mobile-money']?.NGN?.networks,
+    )
+  }
+  assert.deepEqual(optionsFor(1_200, ['mtn', 'airtel']), [networks])
+  assert.deepEqual(optionsFor(1_250, ['mtn']), [{ NG: ['airtel'] }])
+  assert.deepEqual(optionsFor(1_250, ['mtn', 'airtel']), [])
+})
+
 test('each channel is offered once, by the first integration that has it', () => {
   assert.deepEqual(offered([set('first'), set('second')]), ['card by first', 'virtual-bank-account by first'])
   assert.deepEqual(offered([set('cards-only'), set('second')]), [

@@ -1,9 +1,9 @@
 import { canTake, capabilitiesWith, type Integration } from '../../integrations/integration.ts'
 import type { Channel } from '../../kernel/channel.ts'
 import { chargeFor, feeOf } from '../../kernel/fee.ts'
-import { nameBothWays } from '../../kernel/money.ts'
+import { decimalsOf, nameBothWays } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
-import { type Capabilities, type Limits, offerOf } from '../../providers/capabilities.ts'
+import { type Capabilities, type Limits, offerOf, withNetworks } from '../../providers/capabilities.ts'
 import type { Providers } from '../../providers/provider.ts'
 import type { Payment } from './payment.ts'
 
@@ -55,8 +55,9 @@ function allOptions(payment: Payable, integrations: Integration[], providers: Pr
     for (const channel of integration.channels) {
       if (!serves(capabilities, channel, payment)) continue
       const price = computePrice(payment, capabilities, channel)
-      if (isWithin(price.amountCharged, limitsOf(payment, capabilities, channel)))
-        options.push({ channel, capabilities, ...price })
+      const able = withinUnits(capabilities, channel, { ...payment, ...price })
+      if (serves(able, channel, payment) && isWithin(price.amountCharged, limitsOf(payment, able, channel)))
+        options.push({ channel, capabilities: able, ...price })
     }
   }
   // Health is read once per provider, because it may change while sorting.
@@ -79,6 +80,19 @@ export function serves(
 ): boolean {
   const offer = offerOf(capabilities, channel, currency)
   return offer !== undefined && (!offer.networks || Object.hasOwn(offer.networks, country))
+}
+
+/** Without the networks that do not take this amount, because it is not of whole units. */
+export function withinUnits(
+  capabilities: Capabilities,
+  channel: Channel,
+  { amountCharged, currency }: Pick<Payable, 'currency'> & { amountCharged: number },
+): Capabilities {
+  const offer = offerOf(capabilities, channel, currency)
+  if (!offer?.wholeUnits || amountCharged % 10 ** decimalsOf(currency) === 0) return capabilities
+  const able = withNetworks(offer, (network, country) => !offer.wholeUnits?.[country]?.includes(network))
+  const ofChannel = { ...capabilities.offers[channel], [currency]: able }
+  return { ...capabilities, offers: { ...capabilities.offers, [channel]: ofChannel } }
 }
 
 /** The amount for the customer and the provider's fee. Throws if the amount is outside the provider's limits. */

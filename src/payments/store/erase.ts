@@ -151,6 +151,12 @@ async function eraseEvents(tx: Transaction, place: Place, ids: string[], eraser:
   await tx.rows(sql`select set_config('manilla.erasing', 'off', true)`)
 }
 
+function withoutPersonalId(instructions: object | null): object | null {
+  if (!instructions) return null
+  const { personalId, ...rest } = instructions as { personalId?: string }
+  return rest
+}
+
 interface ErasedAttempt {
   id: string
   provider: string
@@ -168,7 +174,7 @@ async function eraseAttempts(tx: Transaction, scope: Scope, ids: string[], erase
   const rows = attempts.map(({ id, failure, instructions }) => ({
     id,
     failure: eraser.json(failure),
-    instructions: eraser.json(instructions),
+    instructions: eraser.json(withoutPersonalId(instructions)),
   }))
   const { pattern } = eraser
   await tx.rows(sql`
@@ -182,7 +188,7 @@ async function eraseAttempts(tx: Transaction, scope: Scope, ids: string[], erase
      where c.place = ${place} and c.attempt_id = any(${attemptIds}::uuid[]) and c.detail ~* ${pattern}`)
   // The body is sealed and names the customer. Nothing reads it: what we need of it is in `reading`.
   await tx.rows(sql`
-    update notices n set body = '', note = regexp_replace(n.note, ${pattern}, ${ERASED}, 'gi')
+    update notices n set body = '', reading = n.reading - 'personalFacts', note = regexp_replace(n.note, ${pattern}, ${ERASED}, 'gi')
      where n.place = ${place} and n.attempt_id = any(${attemptIds}::uuid[])`)
   await eraseOpenNotices(tx, scope, attempts)
 }
@@ -199,7 +205,7 @@ async function eraseOpenNotices(
   const providers = [...new Set(attempts.map(({ provider }) => provider))]
   const references = attempts.flatMap((attempt) => [attempt.order_reference, attempt.provider_reference])
   await tx.rows(sql`
-    update notices n set body = '' from (
+    update notices n set body = '', reading = n.reading - 'personalFacts' from (
       select id from notices
        where place = ${place} and state = 'unmatched' and merchant_id = ${merchant} and mode = ${mode} and provider = any(${providers})
          and reference = any(${references})

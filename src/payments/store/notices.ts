@@ -138,7 +138,7 @@ export function noticeEnded({ place, id }: NoticeKey, { state, note, attemptId }
 /** The body of a notice about an erased customer is not kept. */
 export function bodyOfErasedDropped({ place, id }: NoticeKey, attemptId: AttemptId): Statement {
   return sql`
-    update notices set body = ''
+    update notices set body = '', reading = reading - 'personalFacts'
      where place = ${place} and id = ${id}
        and exists (select from attempts a join payments p on p.place = ${place} and p.id = a.payment_id
                     where a.place = ${place} and a.id = ${uuidOf(attemptId)} and p.user_email ~ ${PSEUDONYM})`
@@ -199,8 +199,22 @@ export async function deleteUnmatchedNotices(db: Queries, before: Date, limit: n
 /** What the processed notices about an attempt said, oldest first. */
 export async function noticeFacts(db: Queries, { id, place }: Pick<Attempt, 'id' | 'place'>): Promise<Facts[]> {
   const rows = await db.rows<{ facts: Facts }>(sql`
+    select coalesce(reading -> 'facts', '{}') || coalesce(reading -> 'personalFacts', '{}') as facts from notices
+     where place = ${place} and attempt_id = ${uuidOf(id)} and reading ?| array['facts', 'personalFacts']
+     order by received_at, id`)
+  return rows.map(({ facts }) => facts)
+}
+
+/** What the unmatched notices of this reference said, oldest first. */
+export async function unmatchedFacts(
+  db: Queries,
+  { place, merchantId, mode }: Scope,
+  { provider, reference }: { provider: string; reference: string },
+): Promise<Facts[]> {
+  const rows = await db.rows<{ facts: Facts }>(sql`
     select reading -> 'facts' as facts from notices
-     where place = ${place} and attempt_id = ${uuidOf(id)} and reading -> 'facts' is not null
+     where place = ${place} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and provider = ${provider}
+       and reference = ${reference} and state = 'unmatched' and reading -> 'facts' is not null
      order by received_at, id`)
   return rows.map(({ facts }) => facts)
 }

@@ -126,23 +126,31 @@ async function returnedOfAttempts(tx: Queries, place: Place, recorded: RecordedR
 
 /** Records a new receipt. One that was unmatched before is assigned to the attempt. */
 export function writeReceipt(tx: Writes, attempt: Attempt, receipt: NewReceipt, counted: boolean): void {
-  const { unmatchedId, transactionId, amount, at } = receipt
+  const { unmatchedId, transactionId, amount, at, receiptNumber = null } = receipt
   const counts = counted && amount.currency === attempt.currency && !isReversed(receipt)
   const [attemptUuid, paymentUuid] = [uuidOf(attempt.id), uuidOf(attempt.paymentId)]
   tx.write(
     unmatchedId === undefined
       ? sql`
           insert into receipts (place, merchant_id, mode, provider, account, transaction_id, attempt_id, payment_id, amount, currency,
-                                counted, returned, taken_at)
+                                counted, returned, taken_at, receipt_number)
           values (${attempt.place}, ${uuidOf(attempt.merchantId)}, ${attempt.mode}, ${attempt.provider}, ${attempt.keysVersion},
                   ${transactionId}, ${attemptUuid}, ${paymentUuid}, ${amount.amount}, ${amount.currency}, ${counts},
-                  ${reversedAmount(receipt)}, ${at})`
+                  ${reversedAmount(receipt)}, ${at}, ${receiptNumber})`
       : sql`
           update receipts
              set attempt_id = ${attemptUuid}, payment_id = ${paymentUuid}, counted = ${counts}, amount = ${amount.amount},
-                 currency = ${amount.currency}, returned = ${reversedAmount(receipt)}, taken_at = ${at}
+                 currency = ${amount.currency}, returned = ${reversedAmount(receipt)}, taken_at = ${at}, receipt_number = ${receiptNumber}
            where place = ${attempt.place} and id = ${unmatchedId}`,
   )
+}
+
+/** The provider told the number after the money was recorded. */
+export function nameReceipt(tx: Writes, attempt: Attempt, transactionId: string, receiptNumber: string): void {
+  tx.write(sql`
+    update receipts set receipt_number = ${receiptNumber}
+     where place = ${attempt.place} and merchant_id = ${uuidOf(attempt.merchantId)} and mode = ${attempt.mode} and provider = ${attempt.provider}
+       and account = ${attempt.keysVersion} and transaction_id = ${transactionId} and attempt_id = ${uuidOf(attempt.id)}`)
 }
 
 /**
@@ -215,6 +223,7 @@ export interface ReceiptOfPayment {
   counted: boolean
   /** A person matched it with the payment. */
   isMatched: boolean
+  receiptNumber: string | null
 }
 
 export async function receiptsOf(db: Queries, id: PaymentId): Promise<ReceiptOfPayment[]> {
@@ -226,8 +235,9 @@ export async function receiptsOf(db: Queries, id: PaymentId): Promise<ReceiptOfP
     currency: string
     counted: boolean
     is_matched: boolean
+    receipt_number: string | null
   }>(sql`
-    select r.attempt_id, r.transaction_id, r.amount, r.currency, r.counted,
+    select r.receipt_number, r.attempt_id, r.transaction_id, r.amount, r.currency, r.counted,
            exists (select from reviews v where v.place = ${place} and v.receipt_id = r.id and v.act = 'matched') as is_matched
       from receipts r where r.place = ${place} and r.payment_id = ${uuidOf(id)} order by r.id`)
   return rows.map((row) => ({
@@ -237,6 +247,7 @@ export async function receiptsOf(db: Queries, id: PaymentId): Promise<ReceiptOfP
     currency: row.currency,
     counted: row.counted,
     isMatched: row.is_matched,
+    receiptNumber: row.receipt_number,
   }))
 }
 

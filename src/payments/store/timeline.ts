@@ -56,7 +56,8 @@ export async function timelineOf(db: Queries, id: PaymentId): Promise<TimelineEn
        where n.place = ${place} and a.payment_id = ${payment}
       union all
       select r.recorded_at, 2, r.id, 'money', 'received', r.attempt_id,
-             jsonb_build_object('amount', r.amount, 'currency', r.currency, 'counted', r.counted, 'transactionId', r.transaction_id)
+             jsonb_strip_nulls(jsonb_build_object('amount', r.amount, 'currency', r.currency, 'counted', r.counted,
+               'transactionId', r.transaction_id, 'receiptNumber', r.receipt_number))
         from receipts r where r.place = ${place} and r.payment_id = ${payment}
       union all
       select r.created_at, 2, 0, 'refund', 'asked for', r.attempt_id,

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { formatMoney } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Scope } from '../../kernel/scope.ts'
+import { addressNameOf } from '../../providers/capabilities.ts'
 import { checkOrder } from '../../providers/check-order.ts'
 import {
   type ListedTransaction,
@@ -13,6 +14,7 @@ import {
 } from '../../providers/provider.ts'
 import type { PaymentDeps } from '../deps.ts'
 import { reversedAmount, totalsOf } from '../state/reversed-money.ts'
+import { unmatchedFacts } from '../store/notices.ts'
 import { insertUnmatched, readShares } from '../store/receipts.ts'
 import type { UnmatchedMoney } from '../store/transfers.ts'
 
@@ -37,13 +39,14 @@ const TOO_LATE = unknown('it took too long')
  * is of its order, null if it does not say.
  */
 export async function confirmMoney(
-  { database, providers }: PaymentDeps,
+  { database, providers, links }: PaymentDeps,
   scope: Scope,
   money: UnmatchedMoney,
   deadlineMs = DEADLINE_MS,
 ): Promise<Pick<ListedTransaction, 'reference' | 'idIsProviders'>> {
   const { provider, keysVersion, receipt } = money
-  const title = providers.find(provider)?.capabilities.title ?? provider
+  const capabilities = providers.find(provider)?.capabilities
+  const title = capabilities?.title ?? provider
   const refused = (why: string) => new Problem('conflict', `${why} Nothing was matched.`)
   const client = await providers.connect(scope, provider, { keysVersion }).catch((error) => {
     if (error instanceof NotSetUp)
@@ -58,6 +61,13 @@ export async function confirmMoney(
   const signal = AbortSignal.timeout(deadlineMs)
   const late = sleep(deadlineMs, TOO_LATE, { ref: false })
   const find = async (): Promise<Found> => {
+    if (client.findTransaction) {
+      const { transactionId: reference } = receipt
+      const url = links.notices(scope, capabilities ? addressNameOf(capabilities) : provider)
+      const facts = await unmatchedFacts(database, scope, { provider, reference })
+      const named = await client.findTransaction(reference, { url, facts })
+      return 'kind' in named ? named : { ...named, ofOrder: [named] }
+    }
     const found = await findTransaction(client, receipt, signal)
     const isUnknown = 'kind' in found && found.kind === 'unknown' && !signal.aborted
     if (!isUnknown || (await client.verifyKeys()).kind !== 'bad') return found

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { conformanceSuite } from '../../../test/fakes/conformance.ts'
+import { channelsConformance } from '../../../test/fakes/conformance-channels.ts'
 import type { Rig } from '../../../test/fakes/conformance-rig.ts'
-import { fakeMpesa, startFakeMpesa } from '../../../test/fakes/mpesa/fake.ts'
+import { fakeMpesa, PAYBILL, startFakeMpesa } from '../../../test/fakes/mpesa/fake.ts'
 import { orderOf } from '../../../test/fakes/rig.ts'
 import { httpTo } from '../../../test/fakes/upstream.ts'
 import type { ProviderHttp } from '../provider.ts'
@@ -21,6 +22,13 @@ async function rigFor(t: TestContext) {
 }
 
 conformanceSuite(fakeMpesa, rigFor)
+
+// M-PESA hears of a payment to the paybill when it is made, so the customers of other suites cannot make it.
+channelsConformance(mpesa, { ...fakeMpesa.features, channels: [PAYBILL] }, async (t) => {
+  const rig = await rigFor(t)
+  const approve = async (reference: string) => void (await rig.payOrder(reference))
+  return { ...rig, customer: { ...rig.customer, approve, expire: async () => {} } }
+})
 
 test('what is no mobile money is not offered, and no card is charged', async (t) => {
   const { connection, asked } = await rigFor(t)

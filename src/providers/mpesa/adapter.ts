@@ -13,7 +13,16 @@ import {
 } from '../provider.ts'
 import { accountReferenceOf, openApi, passwordAt, unanswered } from './api.ts'
 import { capabilities, readSettings, settings } from './capabilities.ts'
-import { declined, isNamed, isRefusal, isUnderWay, outcomeOf, type Prompt, promptOf, refusalOf } from './mapping.ts'
+import {
+  askForUnconfirmed,
+  checkPaybill,
+  confirmedIn,
+  findTransaction,
+  outcomeWith,
+  payToPaybill,
+  registerNotices,
+} from './charges.ts'
+import { declined, isRefusal, isUnderWay, LONG_MS, outcomeOf, type Prompt, promptOf, refusalOf } from './mapping.ts'
 import { callbackURL, factsOf, readNotice } from './notices.ts'
 import { reverse } from './refunds.ts'
 import { readError, readPush, readQuery, SHILLING } from './wire.ts'
@@ -26,6 +35,8 @@ export const mpesa: Provider = {
   connect,
 }
 
+/** A phone asks for about a minute. */
+const PROMPT_MS = 90_000
 /** More than a start that came twice can make. */
 const MOST_PROMPTS = 3
 const NOT_FOUND = {
@@ -38,7 +49,8 @@ function connect(options: ClientOptions): ProviderClient {
   const api = openApi(options, account)
 
   async function push(order: Order): Promise<Start> {
-    const { amount, input, channel, noticeURL, merchantName, startedAt, expiresAt } = order
+    const { amount, input, channel, noticeURL, merchantName, startedAt } = order
+    if (input.network === 'mpesa-paybill') return payToPaybill(account, order)
     const phone = /^\+(254\d{9})$/.exec(input.phoneNumber ?? '')?.[1]
     if (amount.currency !== SHILLING || input.network !== 'mpesa' || !phone) return notOffered(channel)
     if (amount.amount % 100 !== 0) return declined('provider_error', 'amount_has_cents')
@@ -68,7 +80,9 @@ function connect(options: ClientOptions): ProviderClient {
       if (!pushed) return unreadable(status)
       if (pushed.code !== '0') return declined('provider_error', pushed.code)
       if (!pushed.checkoutId) return unknown('it gave no CheckoutRequestID')
-      return { kind: 'prompt', providerReference: pushed.checkoutId, expiresAt }
+      const expiresAt = new Date(Math.min(startedAt.getTime() + PROMPT_MS, order.expiresAt.getTime()))
+      const [providerReference, personalId] = [accountReferenceOf(order), pushed.checkoutId]
+      return { kind: 'prompt', personalId, providerReference, expiresAt }
     }
     const refused = [400, 404, 405, 500].includes(status) ? readError(text) : undefined
     return refused ? refusalOf(refused.code, refused.message) : unreadable(status)
@@ -88,14 +102,29 @@ function connect(options: ClientOptions): ProviderClient {
 
   /** By what the start answered. Callbacks are not signed: they name the prompt only if that answer was lost. */
   async function check(order: OrderHandle): Promise<Outcome> {
+    if (order.startedAs === 'pay to') return checkPaybill(api, account, order)
     const facts = factsOf(order.notices)
-    const checkoutIds = isNamed(order)
-      ? [order.providerReference]
-      : [...new Set(facts.flatMap(({ checkout }) => checkout ?? []))]
+    const { personalId } = order
+    const checkoutIds = personalId ? [personalId] : [...new Set(facts.flatMap(({ checkout }) => checkout ?? []))]
     if (checkoutIds.length === 0) return NOT_FOUND
     const prompts: Prompt[] = []
     for (const checkoutId of checkoutIds.slice(0, MOST_PROMPTS)) prompts.push(await ask(checkoutId, order))
-    return outcomeOf(prompts, order, facts, new Date())
+    return withPaybill(outcomeOf(prompts, order, facts, new Date()), order)
+  }
+
+  /**
+   * The customer can also pay to the paybill with the account number that the prompt shows. That is other money than
+   * the prompt's once it is clear that the prompt was paid by another transaction, or not at all.
+   */
+  async function withPaybill(outcome: Outcome, order: OrderHandle): Promise<Outcome> {
+    const facts = factsOf(order.notices)
+    const isOver = outcome.kind === 'declined' && Date.now() - order.startedAt.getTime() > LONG_MS
+    if (!facts.some(({ paid, asked }) => paid ?? asked) || (outcome.kind !== 'paid' && !isOver)) return outcome
+    const ofPrompts = 'receipts' in outcome ? outcome.receipts : []
+    const taken = new Set([...facts.map(({ receipt }) => receipt), ...ofPrompts.map((each) => each.receiptNumber)])
+    await askForUnconfirmed(api, account, order, (receipt) => !taken.has(receipt))
+    const others = confirmedIn(facts).filter(({ transactionId }) => !taken.has(transactionId))
+    return others.length > 0 ? outcomeWith([...ofPrompts, ...others], order) : outcome
   }
 
   return {
@@ -123,7 +152,9 @@ function connect(options: ClientOptions): ProviderClient {
 
     chargeSavedCard: async ({ channel }) => notOffered(channel),
     check,
-    readNotice: (notice) => readNotice(account.consumerSecret, notice),
+    readNotice: (notice) => readNotice(account, notice),
+    findTransaction: (receipt, notices) => findTransaction(api, account, receipt, notices),
+    registerNotices: (url) => registerNotices(api, account, url),
     refund: (wanted) => reverse(api, account, wanted),
   }
 }

@@ -105,5 +105,13 @@ export function passwordAt({ shortCode, passkey }: Account, at: Date) {
   return { BusinessShortCode: shortCode, Password, Timestamp }
 }
 
-/** At most 12 characters, shown in the prompt and in the statement of the paybill. */
+/** At most 12 characters, shown in the prompt and in the statement of the paybill. As `referenceLength` makes it. */
 export const accountReferenceOf = ({ reference }: Pick<Order, 'reference'>) => reference.slice(-12).toUpperCase()
+
+/** As customers type it. Ours have the digits 0 to 9 and the letters A to F. */
+export const accountTyped = (text: string) =>
+  text
+    .replaceAll(/[^0-9a-z]/gi, '')
+    .toUpperCase()
+    .replaceAll('O', '0')
+    .replaceAll(/[IL]/g, '1')

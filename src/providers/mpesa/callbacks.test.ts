@@ -4,7 +4,8 @@ import { KEYS } from '../../../test/fakes/mpesa/fake.ts'
 import { providerHttp } from '../../outbound/provider-http.ts'
 import type { RefundOrder } from '../provider.ts'
 import { mpesa } from './adapter.ts'
-import { callbackURL } from './notices.ts'
+import { accountTyped } from './api.ts'
+import { callbackURL, NO_ORDER, paybillURLs } from './notices.ts'
 
 // The bodies are those of Safaricom's documentation.
 
@@ -83,11 +84,12 @@ test('a callback about money names it, its time in Nairobi and its receipt numbe
   const at = new Date('2019-12-19T07:21:15Z')
   assert.deepEqual(read(PAID), {
     ...{ kind: 'notice', reference: REFERENCE, says: 'paid' },
-    receipts: [{ transactionId: 'ws_CO_191220191020363925', idIsProviders: true, amount, at }],
+    receipts: [{ transactionId: '29115-34620561-1', idIsProviders: true, amount, at }],
     facts: {
-      ...{ checkout: 'ws_CO_191220191020363925', code: '0', receipt: 'NLJ7RT61SV', amount: '100' },
+      ...{ request: '29115-34620561-1', code: '0', receipt: 'NLJ7RT61SV', amount: '100' },
       at: '2019-12-19T07:21:15.000Z',
     },
+    personalFacts: { checkout: 'ws_CO_191220191020363925' },
   })
   const text = JSON.stringify(read(PAID))
   assert.ok(!text.includes('254708374149'), 'the number of the customer is not kept')
@@ -96,7 +98,8 @@ test('a callback about money names it, its time in Nairobi and its receipt numbe
 test('a callback about a prompt that was not approved says failed, with its code', () => {
   assert.deepEqual(read(CANCELLED), {
     ...{ kind: 'notice', reference: REFERENCE, says: 'failed', receipts: [] },
-    facts: { checkout: 'ws_CO_21072024125243250722943992', code: '1032' },
+    facts: { request: 'f1e2-4b95-a71d-b30d3cdbb7a7942864', code: '1032' },
+    personalFacts: { checkout: 'ws_CO_21072024125243250722943992' },
   })
 })
 
@@ -128,9 +131,92 @@ test('an address without our token, with another one or of another order is forg
     )
 })
 
-test('a payment to the paybill is nothing that is believed', () => {
+const REGISTERED = paybillURLs(KEYS.consumerSecret, BASE)
+const toPaybill = (changes: object = {}) => ({ ...C2B, BusinessShortCode: '174379', ...changes })
+
+test('a payment to the paybill names money of an account number, at the registered address alone', () => {
   assert.equal(read(C2B, BASE).kind, 'forged')
-  assert.equal(read(C2B).kind, 'unreadable')
+  const about = { kind: 'notice', says: 'other', receipts: [] }
+  assert.deepEqual(read(toPaybill()), { ...about, reference: REFERENCE })
+  assert.deepEqual(read(C2B, REGISTERED.ConfirmationURL), { ...about, reference: null }, 'of another short code')
+  const reading = read(toPaybill({ BillRefNumber: ' 0f8c fcd2-d687' }), REGISTERED.ConfirmationURL)
+  const [amount, at] = [{ amount: 20_000, currency: 'KES' }, new Date('2017-08-16T16:02:43Z')]
+  assert.deepEqual(reading, {
+    ...{ kind: 'notice', reference: '0F8CFCD2D687', says: 'paid' },
+    receipts: [{ transactionId: 'LHG31AA5TX', receiptNumber: 'LHG31AA5TX', idIsProviders: true, amount, at }],
+    facts: { paid: 'LHG31AA5TX', amount: '20000', at: '2017-08-16T16:02:43.000Z' },
+  })
+  assert.ok(!JSON.stringify(reading).match(/254708374149|John|Doe/), 'the customer is not named')
+})
+
+test('account numbers are read as people type them', () => {
+  for (const [typed, read] of [
+    ['OFBCFCD2D6B7', '0FBCFCD2D6B7'],
+    ['il8cfcd2d687', '118CFCD2D687'],
+    ['', ''],
+  ] as const)
+    assert.equal(accountTyped(typed), read)
+})
+
+test('M-PESA asks whether a payment may be made, and is answered in its words', () => {
+  const asked = read(toPaybill({ BillRefNumber: '0F8CFCD2D687' }), REGISTERED.ValidationURL)
+  assert.deepEqual(asked, {
+    ...{ kind: 'question', reference: '0F8CFCD2D687' },
+    answers: {
+      yes: { ResultCode: '0', ResultDesc: 'Accepted' },
+      no: { ResultCode: 'C2B00012', ResultDesc: 'Rejected' },
+    },
+  })
+})
+
+/** As it was seen for a payment to a paybill. */
+const STATUS = (changes: Record<string, unknown> = {}, Result: object = {}) => ({
+  Result: {
+    ...{ ResultType: 0, ResultCode: 0, ResultDesc: 'The service request is processed successfully.' },
+    ...{ OriginatorConversationID: '21dc-4436-8408', ConversationID: 'AG_20250117_2030', TransactionID: 'TAH0000000' },
+    ResultParameters: {
+      ResultParameter: Object.entries({
+        ...{
+          DebitPartyName: '0790422909 - Dennis',
+          CreditPartyName: '174379 -  TECH TUTOR',
+          InitiatedTime: 20250117170614,
+        },
+        ...{
+          DebitAccountType: 'MMF Account For Customer',
+          ReasonType: 'Pay Bill Online',
+          TransactionStatus: 'Completed',
+        },
+        ...{ FinalisedTime: 20250117170614, Amount: 1.0, ReceiptNo: 'TAH5J2K991' },
+        ...changes,
+      }).map(([Key, Value]) => ({ Key, Value })),
+    },
+    ...Result,
+  },
+})
+
+test('the answer about a receipt number is money only if all of it agrees', () => {
+  const url = callbackURL(KEYS.consumerSecret, BASE, { reference: REFERENCE, receipt: 'TAH5J2K991' })
+  const [amount, at] = [{ amount: 100, currency: 'KES' }, new Date('2025-01-17T14:06:14Z')]
+  assert.deepEqual(read(STATUS(), url), {
+    ...{ kind: 'notice', reference: REFERENCE, says: 'paid' },
+    receipts: [{ transactionId: 'TAH5J2K991', receiptNumber: 'TAH5J2K991', idIsProviders: true, amount, at }],
+    facts: { asked: 'TAH5J2K991', code: '0', amount: '100', at: '2025-01-17T14:06:14.000Z' },
+  })
+  for (const [changes, result, code] of [
+    [{ TransactionStatus: 'Declined' }, {}, 'Declined'],
+    [{ TransactionStatus: undefined }, {}, 'unknown'],
+    [{ ReceiptNo: 'TAH5J2K992' }, {}, 'another'],
+    [{ CreditPartyName: '600610 - ANOTHER SHOP' }, {}, 'another'],
+    [{ Amount: '1.005' }, {}, 'Completed'],
+    [{}, { ResultCode: 'SFC_IC0003' }, 'SFC_IC0003'],
+  ] as const)
+    assert.deepEqual(read(STATUS(changes, result), url), {
+      ...{ kind: 'notice', reference: REFERENCE, says: 'other', receipts: [] },
+      facts: { asked: 'TAH5J2K991', code },
+    })
+  const ofNone = callbackURL(KEYS.consumerSecret, BASE, { reference: NO_ORDER, receipt: 'TAH5J2K991' })
+  const reading = read(STATUS(), ofNone)
+  assert.ok(reading.kind === 'notice' && reading.reference === 'TAH5J2K991' && reading.receipts.length === 0)
 })
 
 test('amounts with odd digits are no money, and the callback is a reason to ask all the same', () => {
@@ -178,7 +264,7 @@ test('a reversal of another payment or amount is no refund: a person looks', asy
   }
   const outcomeOf = (result: object) => {
     const facts = [
-      { checkout: 'ws_CO_1', code: '0', receipt: 'SKC82PACB8' },
+      { request: 'ws_CO_1', code: '0', receipt: 'SKC82PACB8' },
       { refund: REFUND, code: '0', reversal: 'SKE52PAWR9', ...result },
     ]
     const amount = { amount: 100, currency: 'KES' as never }
@@ -194,7 +280,7 @@ test('a reversal of another payment or amount is no refund: a person looks', asy
 
 test('a payment for which callbacks name two receipt numbers is not reversed', async () => {
   const amount = { amount: 10_000, currency: 'KES' as never }
-  const named = (receipt: string) => ({ checkout: 'ws_CO_1', code: '0', receipt })
+  const named = (receipt: string) => ({ request: 'ws_CO_1', code: '0', receipt })
   const order = {
     ...{ reference: REFERENCE, providerReference: 'ws_CO_1', channel: 'mobile-money' as const, startedAt: receivedAt },
     ...{ amount, notices: { url: BASE, facts: [named('NLJ7RT61SV'), named('NLJ7RT61SW')] } },
@@ -207,7 +293,7 @@ test('a payment for which callbacks name two receipt numbers is not reversed', a
 
 test('a refund that M-PESA cannot make says what a person does', async () => {
   const amount = { amount: 10_000, currency: 'KES' as never }
-  const facts = [{ checkout: 'ws_CO_1', code: '0', receipt: 'NLJ7RT61SV' }]
+  const facts = [{ request: 'ws_CO_1', code: '0', receipt: 'NLJ7RT61SV' }]
   const order = {
     ...{ reference: REFERENCE, providerReference: 'ws_CO_1', channel: 'mobile-money' as const, startedAt: receivedAt },
     ...{ amount, notices: { url: BASE, facts } },

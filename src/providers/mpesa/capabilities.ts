@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { type Capabilities, offersAt, type Setting } from '../capabilities.ts'
 
+/** Without them no payment to the paybill can be confirmed, or it is not said what M-PESA does without our answer. */
+const PAYBILL_NEEDS = ['initiatorName', 'securityCredential', 'paybillDefault']
+const NETWORKS = ['mpesa', 'mpesa-paybill'] as const
+
 // What Safaricom keeps is in the tariff of the short code, and is taken from an account of its own there.
 const FEE = { basisPoints: 0 }
 
@@ -16,9 +20,27 @@ export const capabilities: Capabilities = {
   currencies: ['KES'],
   // One payment is at least a shilling, and at most what M-PESA takes at once.
   limits: { KES: { min: 100, max: 25_000_000 } },
-  offers: { 'mobile-money': offersAt({ KES: FEE }, { networks: { KE: ['mpesa'] }, lifetimeSeconds: 90 }) },
-  // The receipt number, by which a payment is reversed, and the result of a reversal.
+  offers: {
+    'mobile-money': offersAt(
+      { KES: FEE },
+      {
+        ...{
+          networks: { KE: NETWORKS },
+          wholeUnits: { KE: NETWORKS },
+          networkNeeds: { 'mpesa-paybill': PAYBILL_NEEDS },
+        },
+        // An account number to pay to. A prompt ends after a minute and a half.
+        lifetimeSeconds: 3_600,
+      },
+    ),
+  },
+  // The receipt number, by which a payment is reversed, the result of a reversal, and that of a question.
   noticesHaveFacts: true,
+  noticeAnswer: { ResultCode: 0, ResultDesc: 'Accepted' },
+  // The account number of the transaction.
+  referenceLength: 12,
+  // Addresses with "mpesa" are refused for payments to the paybill.
+  nameInAddresses: 'daraja',
 }
 
 const both = <Value>(value: Value) => ({ sandbox: value, live: value })
@@ -63,7 +85,7 @@ export const settings: readonly Setting[] = [
   },
   {
     name: 'initiatorName',
-    about: 'For refunds: the name of the API user with the role Org Reversals Initiator.',
+    about: 'For refunds and payments to the paybill: the name of the API user.',
     secret: false,
     optional: true,
     pattern: both(/^[\x21-\x7e]{1,64}$/),
@@ -71,11 +93,19 @@ export const settings: readonly Setting[] = [
   },
   {
     name: 'securityCredential',
-    about: 'For refunds: the password of that user, encrypted in the Daraja portal.',
+    about: 'For refunds and payments to the paybill: the password of that user, encrypted in the Daraja portal.',
     secret: true,
     optional: true,
     pattern: both(/^[0-9A-Za-z+/]{40,1000}={0,2}$/),
     looksLike: both('344 characters'),
+  },
+  {
+    name: 'paybillDefault',
+    about: 'For payments to the paybill: what M-PESA does with one while Manilla does not answer.',
+    secret: false,
+    optional: true,
+    pattern: both(/^(Completed|Cancelled)$/),
+    looksLike: both('Completed or Cancelled'),
   },
 ]
 
@@ -86,17 +116,35 @@ export interface Account {
   shortCode: string
   passkey: string
   tillNumber: string | undefined
-  /** Absent: nothing can be reversed. */
+  /** Absent: nothing can be reversed, and no receipt number asked for. */
   initiator: { name: string; securityCredential: string } | undefined
+  paybillDefault: string | undefined
 }
 
 export function readSettings(settings: Record<string, string>): Account {
-  const { consumerKey, consumerSecret, shortCode, passkey, tillNumber, initiatorName, securityCredential } = settings
+  const {
+    consumerKey,
+    consumerSecret,
+    shortCode,
+    passkey,
+    tillNumber,
+    initiatorName,
+    securityCredential,
+    paybillDefault,
+  } = settings
   assert(consumerKey, 'mpesa needs the setting consumerKey')
   // With an empty secret anyone could make a token.
   assert(consumerSecret, 'mpesa needs the setting consumerSecret')
   assert(shortCode, 'mpesa needs the setting shortCode')
   assert(passkey, 'mpesa needs the setting passkey')
   const initiator = initiatorName && securityCredential ? { name: initiatorName, securityCredential } : undefined
-  return { consumerKey, consumerSecret, shortCode, passkey, tillNumber: tillNumber || undefined, initiator }
+  return {
+    consumerKey,
+    consumerSecret,
+    shortCode,
+    passkey,
+    tillNumber: tillNumber || undefined,
+    initiator,
+    paybillDefault,
+  }
 }

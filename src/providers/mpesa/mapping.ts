@@ -11,8 +11,8 @@ import {
 import type { Fact } from './notices.ts'
 
 /** What became of one prompt. */
-export type Prompt = { checkoutId: string } & (
-  | { kind: 'paid' }
+export type Prompt = { checkoutId: string; requestId?: string } & (
+  | { kind: 'paid'; requestId: string }
   | { kind: 'open' }
   | { kind: 'declined'; declined: Declined }
   | Unknown
@@ -46,19 +46,19 @@ const UNDER_WAY = '4999'
  * A code that is in no table is final only if the callback has it, too: it is sent when M-PESA has finished. A query
  * may have a code for what is under way.
  */
-export function promptOf({ checkoutId, code }: { checkoutId: string; code: string }, facts: readonly Fact[]): Prompt {
-  if (code === PAID) return { checkoutId, kind: 'paid' }
+export function promptOf(
+  { checkoutId, requestId, code }: { checkoutId: string; requestId: string; code: string },
+  facts: readonly Fact[],
+): Prompt {
+  if (code === PAID) return { checkoutId, requestId, kind: 'paid' }
   if (code === UNDER_WAY) return { checkoutId, kind: 'open' }
-  const isFinal = facts.some((fact) => fact.checkout === checkoutId && fact.code === code)
+  const isFinal = facts.some((fact) => fact.request === requestId && fact.code === code)
   const known = Object.hasOwn(FAILURES, code) ? FAILURES[code] : undefined
   if (!known && !isFinal) return { checkoutId, ...unknown(`it has an unknown result code: ${code}`) }
-  return { checkoutId, kind: 'declined', declined: declined(known ?? 'other', code, checkoutId) }
+  return { checkoutId, kind: 'declined', declined: declined(known ?? 'other', code, requestId) }
 }
 
-const LONG_MS = 3_600_000
-
-/** Whether the start's answer named the prompt. */
-export const isNamed = ({ providerReference, reference }: OrderHandle) => providerReference !== reference
+export const LONG_MS = 3_600_000
 
 /**
  * An order has one prompt. If its answer was lost, and it came twice to M-PESA, callbacks name two, and each may be
@@ -66,22 +66,26 @@ export const isNamed = ({ providerReference, reference }: OrderHandle) => provid
  * a person.
  */
 export function outcomeOf(prompts: Prompt[], order: OrderHandle, facts: readonly Fact[], now: Date): Outcome {
-  const paid = prompts.filter(({ kind }) => kind === 'paid')
+  const paid = prompts.filter((prompt) => prompt.kind === 'paid')
   const receipts: Receipt[] = []
-  for (const { checkoutId } of paid) {
-    const said = facts.find(({ checkout, code }) => checkout === checkoutId && code === PAID)
+  for (const { requestId } of paid) {
+    const said = facts.find(({ request, code }) => request === requestId && code === PAID)
     const { amount, startedAt } = order
     // A query names no amount. A prompt is for one amount, and the customer cannot change it.
     if (!amount) return unknown('its amount is not known')
     if (said?.amount !== undefined && said.amount !== String(amount.amount))
       return unknown('the callback names another amount')
-    const isSure = isNamed(order) && { idIsProviders: true as const }
-    receipts.push({ transactionId: checkoutId, ...isSure, amount, at: timeOf(said) ?? startedAt })
+    const isSure = order.personalId !== undefined && { idIsProviders: true as const }
+    const [receiptNumber] = receiptNumbersOf(requestId, order, facts)
+    receipts.push({
+      ...{ transactionId: requestId, ...isSure, ...(receiptNumber && { receiptNumber }) },
+      ...{ amount, at: timeOf(said) ?? startedAt },
+    })
   }
   if (receipts.length > 0) return { kind: 'paid', receipts }
   const unclear = prompts.find((prompt) => prompt.kind === 'unknown')
   if (unclear) {
-    const { checkoutId: _, ...answer } = unclear
+    const { checkoutId: _, requestId: __, ...answer } = unclear
     return answer
   }
   if (prompts.some(({ kind }) => kind === 'open')) {
@@ -91,6 +95,19 @@ export function outcomeOf(prompts: Prompt[], order: OrderHandle, facts: readonly
   }
   const last = prompts.findLast((prompt) => prompt.kind === 'declined')
   return last ? last.declined : unknown('there is no prompt')
+}
+
+/**
+ * The receipt numbers of a prompt that was paid, as callbacks name them: more than one is a contradiction. If its own
+ * callback was lost, the first payment of its amount to the paybill is it: M-PESA confirms prompts there, too.
+ */
+export function receiptNumbersOf(requestId: string, { amount }: OrderHandle, facts: readonly Fact[]): string[] {
+  const own = facts.flatMap(({ request, receipt }) => (request === requestId && receipt) || [])
+  if (own.length > 0) return [...new Set(own)]
+  const named = new Set(facts.flatMap(({ receipt }) => receipt ?? []))
+  const alike = facts.filter((each) => each.paid && !named.has(each.paid) && each.amount === `${amount?.amount}`)
+  const [first] = alike.toSorted((a, b) => (a.at ?? '').localeCompare(b.at ?? ''))
+  return first?.paid ? [first.paid] : []
 }
 
 const timeOf = (said: Fact | undefined) => (said?.at === undefined ? undefined : new Date(said.at))

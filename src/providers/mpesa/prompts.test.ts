@@ -5,7 +5,7 @@ import { orderOf } from '../../../test/fakes/rig.ts'
 import { httpTo } from '../../../test/fakes/upstream.ts'
 import { type Currency, money } from '../../kernel/money.ts'
 import { providerHttp } from '../../outbound/provider-http.ts'
-import type { Facts, Order, OrderHandle } from '../provider.ts'
+import type { Facts, Order, OrderHandle, PromptStart } from '../provider.ts'
 import { mpesa } from './adapter.ts'
 
 const shillings = (cents: number) => money(cents, 'KES' as Currency)
@@ -24,13 +24,15 @@ async function started(t: TestContext) {
   const order = rig.order()
   const start = await rig.connection.start(order)
   assert.equal(start.kind, 'prompt')
-  const { providerReference } = start as { providerReference: string }
+  const { providerReference, personalId } = start as PromptStart
   const handle = (facts: Facts[] = [], changes: Partial<OrderHandle> = {}): OrderHandle => ({
     ...{ reference: order.reference, providerReference, channel: order.channel, startedAt: order.startedAt },
     ...{ amount: order.amount, notices: { url: 'https://pay.example/notices/1', facts } },
+    ...{ startedAs: 'prompt', personalId },
     ...changes,
   })
-  return { ...rig, handle, checkoutId: providerReference, push: rig.fake.find(order.reference) }
+  const push = rig.fake.find(order.reference)
+  return { ...rig, handle, push, checkoutId: push.checkoutId, requestId: push.merchantId }
 }
 
 test('a push is asked for as in their sample, with a time in Nairobi', async (t) => {
@@ -91,18 +93,18 @@ test('each result code that is known ends the order with a code of ours', async 
     fake.end(push, { code, says: 'in their words' })
     const outcome = await connection.check(handle())
     assert.ok(outcome.kind === 'declined', code)
-    assert.deepEqual([outcome.failure.code, outcome.failure.providerCode, outcome.tryId], [ours, code, push.checkoutId])
+    assert.deepEqual([outcome.failure.code, outcome.failure.providerCode, outcome.tryId], [ours, code, push.merchantId])
   }
 })
 
 test('a code in no table is unknown, until the callback says the same; 4999 is still open', async (t) => {
-  const { connection, handle, fake, push, checkoutId } = await started(t)
+  const { connection, handle, fake, push, requestId } = await started(t)
   fake.end(push, { code: '2099', says: 'new' })
   assert.equal((await connection.check(handle())).kind, 'unknown')
-  assert.equal((await connection.check(handle([{ checkout: checkoutId, code: '1' }]))).kind, 'unknown')
-  assert.equal((await connection.check(handle([{ checkout: 'ws_CO_1', code: '2099' }]))).kind, 'unknown')
-  const fact = [{ checkout: checkoutId, code: '2099' }]
-  const outcome = await connection.check(handle(fact, { providerReference: checkoutId }))
+  assert.equal((await connection.check(handle([{ request: requestId, code: '1' }]))).kind, 'unknown')
+  assert.equal((await connection.check(handle([{ request: 'another', code: '2099' }]))).kind, 'unknown')
+  const fact = [{ request: requestId, code: '2099' }]
+  const outcome = await connection.check(handle(fact))
   assert.ok(outcome.kind === 'declined' && outcome.failure.code === 'other')
   push.result = undefined
   fake.behaviour.codeWhileOpen = '4999'
@@ -183,23 +185,23 @@ test('a token is used until its end, and one that ends early is replaced at once
 })
 
 test('an order whose name was lost is not asked for, until a callback names it', async (t) => {
-  const { connection, handle, fake, push, checkoutId } = await started(t)
-  const lost = { providerReference: push.reference }
+  const { connection, handle, fake, push, checkoutId, requestId } = await started(t)
+  const lost = { personalId: undefined }
   const calls = fake.asked.length
   const unknown = await connection.check(handle([], lost))
   assert.ok(unknown.kind === 'unknown' && unknown.unaskable && unknown.neverSent)
   assert.equal(fake.asked.length, calls)
-  const facts = [{ checkout: checkoutId, code: '0' }]
+  const facts = [{ request: requestId, checkout: checkoutId, code: '0' }]
   assert.equal((await connection.check(handle(facts, lost))).kind, 'pending', 'the callback alone books nothing')
   fake.end(push, RESULTS.paid)
   const paid = await connection.check(handle(facts, lost))
-  assert.ok(paid.kind === 'paid' && paid.receipts[0]?.transactionId === checkoutId)
+  assert.ok(paid.kind === 'paid' && paid.receipts[0]?.transactionId === requestId)
 })
 
 test('a callback that names another amount, and an order without an amount, are unknown', async (t) => {
-  const { connection, handle, fake, push, checkoutId } = await started(t)
+  const { connection, handle, fake, push, requestId } = await started(t)
   fake.end(push, RESULTS.paid)
-  const said = (amount: string) => [{ checkout: checkoutId, code: '0', amount }]
+  const said = (amount: string) => [{ request: requestId, code: '0', amount }]
   assert.equal((await connection.check(handle(said('120000')))).kind, 'paid')
   assert.equal((await connection.check(handle(said('100')))).kind, 'unknown')
   const { amount: _, ...bare } = handle()
@@ -207,12 +209,16 @@ test('a callback that names another amount, and an order without an amount, are 
 })
 
 test('two prompts of a start whose answer was lost are each asked for, and a person gives surplus back', async (t) => {
-  const { connection, order, handle, fake, push, checkoutId } = await started(t)
+  const { connection, order, handle, fake, push, requestId } = await started(t)
   const other = order()
   await connection.start(other)
   const second = fake.find(other.reference)
-  const lost = { providerReference: push.reference }
-  const facts = [checkoutId, second.checkoutId].map((checkout) => ({ checkout, code: '0' }))
+  const lost = { personalId: undefined }
+  const facts = [push, second].map(({ checkoutId: checkout, merchantId: request }) => ({
+    request,
+    checkout,
+    code: '0',
+  }))
   fake.end(second, RESULTS.refused)
   assert.equal((await connection.check(handle(facts, lost))).kind, 'pending', 'the first still asks')
   fake.end(push, RESULTS.paid)
@@ -222,26 +228,26 @@ test('two prompts of a start whose answer was lost are each asked for, and a per
   assert.deepEqual(
     paid.receipts.map(({ transactionId, idIsProviders }) => [transactionId, idIsProviders]),
     [
-      [checkoutId, undefined],
-      [second.checkoutId, undefined],
+      [requestId, undefined],
+      [second.merchantId, undefined],
     ],
   )
 })
 
 test('a callback that names another prompt does not make us ask about it', async (t) => {
-  const { connection, order, handle, fake, push, checkoutId } = await started(t)
+  const { connection, order, handle, fake, push, requestId } = await started(t)
   const other = order()
   await connection.start(other)
   const second = fake.find(other.reference)
   fake.end(second, RESULTS.paid)
-  const facts = [{ checkout: second.checkoutId, code: '0', receipt: second.receipt }]
+  const facts = [{ request: second.merchantId, checkout: second.checkoutId, code: '0', receipt: second.receipt }]
   assert.equal((await connection.check(handle(facts))).kind, 'pending')
   fake.end(push, RESULTS.paid)
   const paid = await connection.check(handle(facts))
   assert.ok(paid.kind === 'paid')
   assert.deepEqual(
     paid.receipts.map(({ transactionId, idIsProviders }) => [transactionId, idIsProviders]),
-    [[checkoutId, true]],
+    [[requestId, true]],
   )
 })
 
@@ -253,11 +259,11 @@ test('an answer about another prompt is unknown', async (t) => {
 })
 
 test('a reversal is asked for as in their sample, and its callbacks have addresses of their own', async (t) => {
-  const { connection, handle, fake, push, bodies, checkoutId } = await started(t)
+  const { connection, handle, fake, push, bodies, requestId } = await started(t)
   fake.end(push, RESULTS.paid)
-  const facts = [{ checkout: checkoutId, code: '0', receipt: push.receipt }]
+  const facts = [{ request: requestId, code: '0', receipt: push.receipt }]
   const amount = shillings(120_000)
-  const wanted = { reference: 'f'.repeat(32), order: handle(facts), transactionIds: [checkoutId], amount, reason: null }
+  const wanted = { reference: 'f'.repeat(32), order: handle(facts), transactionIds: [requestId], amount, reason: null }
   assert.deepEqual(await connection.refund(wanted), { kind: 'pending', refundId: null })
   const { ResultURL, QueueTimeOutURL, ...body } = bodies().at(-1)
   assert.deepEqual(body, {

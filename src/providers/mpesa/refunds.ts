@@ -1,6 +1,8 @@
-import { ASKED_BEFORE, type RefundOrder, type RefundOutcome, unknown, unreadable } from '../provider.ts'
+import { ASKED_BEFORE, type Receipt, type RefundOrder, type RefundOutcome, unknown, unreadable } from '../provider.ts'
 import { type Api, unanswered } from './api.ts'
 import type { Account } from './capabilities.ts'
+import { confirmedIn } from './charges.ts'
+import { receiptNumbersOf } from './mapping.ts'
 import { callbackURL, type Fact, factsOf } from './notices.ts'
 import { readAccepted, readError } from './wire.ts'
 
@@ -31,14 +33,15 @@ const REVERSED_BEFORE = 'R000001'
 export async function reverse(api: Api, account: Account, wanted: RefundOrder): Promise<RefundOutcome> {
   const { order, amount, transactionIds, reference } = wanted
   const facts = factsOf(order.notices)
-  const [checkoutId] = transactionIds
-  const ofPayment = facts.filter(({ checkout }) => checkout === checkoutId)
-  const receipts = [...new Set(ofPayment.flatMap(({ receipt }) => receipt ?? []))]
+  const [transactionId = ''] = transactionIds
+  const toPaybill = confirmedOrMatched(transactionId, wanted)
+  const receipts = toPaybill ? [transactionId] : receiptNumbersOf(transactionId, order, facts)
   const result = facts.findLast(({ refund }) => refund === reference)
   if (result) return resultOf(result, wanted, receipts)
   const { initiator } = account
   if (!initiator) return { kind: 'refused', because: NO_INITIATOR }
-  if (transactionIds.length !== 1 || (order.amount && amount.amount !== order.amount.amount))
+  const whole = toPaybill ? toPaybill.amount : order.amount
+  if (transactionIds.length !== 1 || (whole && amount.amount !== whole.amount))
     return { kind: 'refused', because: WHOLE }
   const [receipt, ...others] = receipts
   // Callbacks are not signed. A wrong one would decide which payment is reversed.
@@ -71,12 +74,21 @@ export async function reverse(api: Api, account: Account, wanted: RefundOrder): 
   return refused ? { kind: 'refused', because: `it refused the reversal: ${refused.code}` } : unreadable(status)
 }
 
+/** A payment to the paybill: its id is the receipt number. */
+function confirmedOrMatched(transactionId: string, { order, matched }: RefundOrder): Receipt | undefined {
+  const known = [...confirmedIn(factsOf(order.notices)), ...(matched?.receipts ?? [])]
+  return known.find((receipt) => receipt.transactionId === transactionId)
+}
+
 const NO_RECEIPT = 'the callback with the receipt number has not come, and a payment is reversed by that'
 
 function resultOf(fact: Fact, { reference, amount: wanted }: RefundOrder, receipts: string[]): RefundOutcome {
-  const { code, reversal, amount, original } = fact
+  const { code = '', reversal, amount, original } = fact
   if (code !== DONE && code !== REVERSED_BEFORE)
-    return { kind: 'refused', because: `it did not reverse the payment: ${RESULTS[code] ?? `result code ${code}`}` }
+    return {
+      ...{ kind: 'refused', wasAccepted: true },
+      because: `it did not reverse the payment: ${RESULTS[code] ?? `result code ${code}`}`,
+    }
   if (amount !== undefined && amount !== String(wanted.amount)) return unknown('it reversed another amount')
   const isOther = original !== undefined && receipts.length > 0 && !receipts.includes(original)
   if (isOther) return unknown(`it reversed another payment, with the receipt number ${original}`)

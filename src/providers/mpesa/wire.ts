@@ -48,14 +48,17 @@ export function readPush(text: string) {
   return said && { code: said.ResponseCode, checkoutId: said.CheckoutRequestID }
 }
 
-const decodeQuery = decoderOf({ ResponseCode: Word, CheckoutRequestID: Word, ResultCode: Word, ResultDesc: Line })
+const decodeQuery = decoderOf({
+  ...{ ResponseCode: Word, MerchantRequestID: Word, CheckoutRequestID: Word, ResultCode: Word, ResultDesc: Line },
+})
 export function readQuery(text: string) {
   const said = decodeQuery(read(text))
   if (said?.ResponseCode !== '0') return undefined
-  return { checkoutId: said.CheckoutRequestID, code: said.ResultCode, says: said.ResultDesc ?? '' }
+  return { requestId: said.MerchantRequestID, checkoutId: said.CheckoutRequestID, code: said.ResultCode }
 }
 
 export interface StkCallback {
+  requestId: string
   checkoutId: string
   code: string
   amount: Money | undefined
@@ -63,9 +66,17 @@ export interface StkCallback {
   at: Date | undefined
 }
 
-export type Callback = ({ kind: 'stk' } & StkCallback) | ({ kind: 'result' } & ResultCallback)
+export type Callback =
+  | ({ kind: 'stk' } & StkCallback)
+  | ({ kind: 'result' } & ResultCallback)
+  | ({ kind: 'paybill' } & PaybillCallback)
 
-const decodeStk = decoderOf({ CheckoutRequestID: Word, ResultCode: Word, CallbackMetadata: Unread })
+const decodeStk = decoderOf({
+  MerchantRequestID: Word,
+  CheckoutRequestID: Word,
+  ResultCode: Word,
+  CallbackMetadata: Unread,
+})
 const decodeItem = decoderOf({ Name: Word, Value: Unread })
 
 export interface ResultCallback {
@@ -75,9 +86,29 @@ export interface ResultCallback {
   /** Of the transaction that was reversed. */
   originalId: string | undefined
   amount: Money | undefined
+  /** Of the transaction that was asked for. */
+  asked: {
+    receipt: string | undefined
+    state: string | undefined
+    creditParty: string | undefined
+    at: Date | undefined
+  }
+}
+
+export interface PaybillCallback {
+  receipt: string
+  shortCode: string
+  /** As the customer typed it. */
+  account: string
+  amount: Money
+  at: Date
 }
 
 const decodeResult = decoderOf({ ResultCode: Word, TransactionID: OptionalWord, ResultParameters: Unread })
+const decodePaybill = decoderOf({
+  ...{ TransID: Word, TransTime: Word, TransAmount: Word, BusinessShortCode: Word },
+  BillRefNumber: Lenient((value) => line(digitsOf(value))),
+})
 const decodeParameter = decoderOf({ Key: Word, Value: Unread })
 
 export function readCallback(body: Buffer): Callback | undefined {
@@ -89,12 +120,14 @@ export function readCallback(body: Buffer): Callback | undefined {
       return item && [item.Name, item.Value]
     })
     return {
-      ...{ kind: 'stk', checkoutId: stk.CheckoutRequestID, code: stk.ResultCode },
+      ...{ kind: 'stk', requestId: stk.MerchantRequestID, checkoutId: stk.CheckoutRequestID, code: stk.ResultCode },
       amount: shillings(items.get('Amount')),
       receipt: receiptNumber(items.get('MpesaReceiptNumber')),
       at: nairobiTime(items.get('TransactionDate')),
     }
   }
+  const paybill = decodePaybill(root)
+  if (paybill) return paybillOf(paybill)
   const result = decodeResult(root?.Result)
   if (!result) return undefined
   const parameters = named(fields(result.ResultParameters)?.ResultParameter, (entry) => {
@@ -105,6 +138,22 @@ export function readCallback(body: Buffer): Callback | undefined {
     ...{ kind: 'result', code: result.ResultCode, transactionId: receiptNumber(result.TransactionID) },
     originalId: receiptNumber(parameters.get('OriginalTransactionID')),
     amount: shillings(parameters.get('Amount')),
+    asked: {
+      receipt: receiptNumber(parameters.get('ReceiptNo')),
+      state: line(parameters.get('TransactionStatus')) ?? undefined,
+      creditParty: line(parameters.get('CreditPartyName')) ?? undefined,
+      at: nairobiTime(parameters.get('FinalisedTime')) ?? nairobiTime(parameters.get('InitiatedTime')),
+    },
+  }
+}
+
+function paybillOf(said: NonNullable<ReturnType<typeof decodePaybill>>): Callback | undefined {
+  const [receipt, amount, at] = [receiptNumber(said.TransID), shillings(said.TransAmount), nairobiTime(said.TransTime)]
+  if (!receipt || !amount || !at) return undefined
+  return {
+    ...{ kind: 'paybill', receipt, amount, at },
+    shortCode: said.BusinessShortCode,
+    account: said.BillRefNumber ?? '',
   }
 }
 

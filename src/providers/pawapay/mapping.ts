@@ -30,10 +30,13 @@ export const referenceOf = ({ clientReferenceId: ours, id }: Moved): string =>
 const CUSTOMER_ACTS_FOR_MS = 15 * 60_000
 
 /** `now`: of the answer. A deposit brings money once and whole, and they identify it by the id that we gave it. */
-export function outcomeOf({ id, status, amount, created, failureCode }: Moved, now: Date): Outcome {
+export function outcomeOf(moved: Moved, now: Date): Outcome {
+  const { id, status, amount, created, failureCode, receiptNumber } = moved
   switch (status) {
-    case 'COMPLETED':
-      return { kind: 'paid', receipts: [{ transactionId: id, idIsProviders: true, amount, at: created }] }
+    case 'COMPLETED': {
+      const receipt = { transactionId: id, idIsProviders: true as const, amount, at: created }
+      return { kind: 'paid', receipts: [{ ...receipt, ...(receiptNumber && { receiptNumber }) }] }
+    }
     case 'FAILED':
       return declined(failureCode ?? 'UNSPECIFIED_FAILURE')
     case 'ACCEPTED':
@@ -147,13 +150,16 @@ export function whyNot(
 }
 
 export function offersOf({ operators }: ActiveConf): AccountOffers {
-  const offers: Record<string, Offer & Required<Pick<Offer, 'networks' | 'limits' | 'codeBeforehand' | 'closed'>>> = {}
+  const offers: Record<
+    string,
+    Offer & Required<Pick<Offer, 'networks' | 'limits' | 'codeBeforehand' | 'closed' | 'wholeUnits'>>
+  > = {}
   for (const operator of operators) {
     const { country, currency, min, max } = operator
     const network = networkOf(operator)
     if (!network) continue
     offers[currency] ??= {
-      ...{ fee: FEE, lifetimeSeconds: PROMPT_SECONDS, networks: {}, codeBeforehand: {}, closed: {} },
+      ...{ fee: FEE, lifetimeSeconds: PROMPT_SECONDS, networks: {}, codeBeforehand: {}, closed: {}, wholeUnits: {} },
       limits: { min, max },
     }
     const offer = offers[currency]
@@ -165,8 +171,9 @@ export function offersOf({ operators }: ActiveConf): AccountOffers {
       const help = inWords(operator.codeSteps, country)
       if (help) offer.codeHelp = { ...offer.codeHelp, [country]: help }
     }
-    if (!findOperator({ operators, signsCallbacks: false }, { country, currency, network })?.isOpen)
-      add(offer.closed, country, network)
+    const used = findOperator({ operators, signsCallbacks: false }, { country, currency, network })
+    if (!used?.isOpen) add(offer.closed, country, network)
+    if (!used?.takesFractions) add(offer.wholeUnits, country, network)
   }
   const currencies = Object.keys(offers)
   const countries = [...new Set(Object.values(offers).flatMap(({ networks }) => Object.keys(networks)))]

@@ -62,6 +62,7 @@ const decodeMoved = decoderOf({
   created: Required(date),
   clientReferenceId: Lenient(word),
   authorizationUrl: Lenient(webAddress),
+  providerTransactionId: Lenient(word),
 })
 
 export interface Moved {
@@ -75,6 +76,8 @@ export interface Moved {
   /** Our reference of the order, as we have sent it along. */
   order: string | null
   authorizationUrl: string | null
+  /** The operator's, which the customer is told. */
+  receiptNumber: string | null
 }
 
 function moved(value: unknown, idName: 'depositId' | 'refundId'): Moved | undefined {
@@ -83,7 +86,7 @@ function moved(value: unknown, idName: 'depositId' | 'refundId'): Moved | undefi
   const id = uuid(said?.[idName])
   const amount = known && minorUnits(known.amount, known.currency)
   if (!said || !known || !id || amount === undefined) return undefined
-  const { status, currency, created, clientReferenceId, authorizationUrl } = known
+  const { status, currency, created, clientReferenceId, authorizationUrl, providerTransactionId } = known
   const order = word(fields(said.metadata)?.[ORDER], 64) ?? null
   const failureCode = failureCodeIn(said)
   return {
@@ -95,6 +98,7 @@ function moved(value: unknown, idName: 'depositId' | 'refundId'): Moved | undefi
     clientReferenceId,
     order,
     authorizationUrl,
+    receiptNumber: providerTransactionId,
   }
 }
 

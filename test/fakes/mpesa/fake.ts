@@ -8,17 +8,22 @@ import type { Fake, FakeProvider, StartFake } from '../fake-provider.ts'
 import { type Asked, type Said, startUpstream } from '../upstream.ts'
 import {
   callbackOf,
+  confirmationOf,
   isSaid,
+  type Paid,
   PUSH,
   type Push,
   QUERY,
+  REGISTER,
   REVERSAL,
   type Reversal,
   readRequest,
   refuse,
   resultOf,
+  STATUS,
   say,
   stamp,
+  statusOf,
 } from './wire.ts'
 
 /** The short code and the passkey are those that Safaricom publishes for its sandbox. */
@@ -29,12 +34,17 @@ export const KEYS = {
   passkey: 'bfb279f9aa9bdbcf158e97dd71a467cd2e0c893059b10f78e6b72ada1ed2c919',
   initiatorName: 'testapi',
   securityCredential: 'RC6E9WDx9X2c6z3gp0oC5ThSAMPLEcredential0of0tests0000000000000000000000000w==',
+  paybillDefault: 'Completed',
 }
 const BASIC = `Basic ${Buffer.from(`${KEYS.consumerKey}:${KEYS.consumerSecret}`).toString('base64')}`
 const SAMPLE: ChannelSample = {
   ...{ channel: 'mobile-money', price: { amount: 120_000, currency: 'KES', country: 'KE' }, starts: 'prompt' },
   input: { phoneNumber: '+254708374149', network: 'mpesa' },
   ...{ refused: 'customer_cancelled', expired: 'prompt_expired' },
+}
+export const PAYBILL: ChannelSample = {
+  ...{ channel: 'mobile-money', price: SAMPLE.price, starts: 'pay to', input: { network: 'mpesa-paybill' } },
+  makesNoCall: true,
 }
 const SUBSCRIBER_BUSY = 'Unable to lock subscriber, a transaction is already in process for the current subscriber'
 const NOTICE_URL = 'https://pay.example/notices/mpesa/sandbox/mer_1'
@@ -59,6 +69,10 @@ export interface FakeMpesa extends FakeProvider {
   reversals: Reversal[]
   /** The prompt ends with this result. */
   end(push: Push, result: { code: string; says: string }): void
+  /** The customer pays to the paybill. With what M-PESA asks before it, if validation is switched on. */
+  payPaybill(account: string, shillings: number): Promise<Paid | undefined>
+  /** The whole of an order, which M-PESA has not heard of before. */
+  payOrder(reference: string): Promise<Paid | undefined>
   /** Every token ends now. */
   endTokens(): void
   behaviour: {
@@ -69,6 +83,10 @@ export interface FakeMpesa extends FakeProvider {
     locksPhones: boolean
     /** What a reversal ends with, if that is not success. */
     reversalResult: { code: string; says: string } | undefined
+    /** Whether the questions about receipt numbers are answered. */
+    answersStatus: boolean
+    /** M-PESA asks before a payment to the paybill. */
+    validates: boolean
     /** A query has this code while the customer is asked, in place of HTTP 500. */
     codeWhileOpen: string | undefined
   }
@@ -83,8 +101,11 @@ export const startFakeMpesa = (async (t): Promise<FakeMpesa> => {
   const waiting: { body: Buffer; url: string }[] = []
   const behaviour: FakeMpesa['behaviour'] = {
     ...{ tokenSeconds: 3_599, endsEarlierTokens: false, locksPhones: false },
-    ...{ reversalResult: undefined, codeWhileOpen: undefined },
+    ...{ reversalResult: undefined, codeWhileOpen: undefined, answersStatus: true, validates: false },
   }
+  /** Payments to the paybill. `reference`: of our order, if the account number is one of ours. */
+  const paidIn: (Paid & { reference: string })[] = []
+  let registered: { confirm: string; validate: string } | undefined
   let logins = 0
   const find = (reference: string) =>
     pushes.findLast((push) => push.reference === reference) ?? assert.fail('there is such a push')
@@ -154,10 +175,20 @@ export const startFakeMpesa = (async (t): Promise<FakeMpesa> => {
     const body = readRequest(text, REVERSAL)
     if (isSaid(body)) return body
     const paid = pushes.find(({ receipt, paidAt }) => paidAt && receipt === body.TransactionID)
-    if (paid && Number(body.Amount) !== paid.shillings) return refuse(400, '400.002.02', 'Bad Request - Invalid Amount')
-    const { code, says } = resultFor(body, paid)
+    const found = paid ? paidOf(paid) : paidIn.find(({ receipt }) => receipt === body.TransactionID)
+    if (found && Number(body.Amount) !== found.shillings)
+      return refuse(400, '400.002.02', 'Bad Request - Invalid Amount')
+    const { code, says } = resultFor(body, found)
     const [, , reference = ''] = body.ResultURL?.match(/([^/.]+)\.([^/.]+)\.[^/.]+$/) ?? []
-    const made = { reference, push: paid, code, says, receipt: newReceipt(), url: body.ResultURL ?? '', at: new Date() }
+    const made = {
+      reference,
+      push: found,
+      code,
+      says,
+      receipt: newReceipt(),
+      url: body.ResultURL ?? '',
+      at: new Date(),
+    }
     reversals.push(made)
     waiting.push({ body: resultOf(made), url: made.url })
     return say({
@@ -166,14 +197,53 @@ export const startFakeMpesa = (async (t): Promise<FakeMpesa> => {
     })
   }
 
-  function resultFor(body: Record<string, string>, paid: Push | undefined): { code: string; says: string } {
+  function resultFor(body: Record<string, string>, paid: Paid | undefined): { code: string; says: string } {
     const { Initiator, SecurityCredential } = body
     if (Initiator !== KEYS.initiatorName || SecurityCredential !== KEYS.securityCredential)
       return { code: '2001', says: 'The initiator information is invalid.' }
     if (!paid) return { code: 'R000002', says: 'The OriginalTransactionID is invalid.' }
-    if (reversals.some((each) => each.push === paid && each.code === '0'))
+    if (reversals.some((each) => each.push?.receipt === paid.receipt && each.code === '0'))
       return { code: 'R000001', says: 'The transaction has already been reversed.' }
     return behaviour.reversalResult ?? RESULTS.paid
+  }
+
+  function register(text: string): Said {
+    const body = readRequest(text, REGISTER)
+    if (isSaid(body)) return body
+    if (body.ShortCode !== KEYS.shortCode) return refuse(400, '400.002.02', 'Bad Request - Invalid ShortCode')
+    registered = { confirm: body.ConfirmationURL ?? '', validate: body.ValidationURL ?? '' }
+    return say({ OriginatorCoversationID: '6e86-45dd-91ac', ResponseCode: '0', ResponseDescription: 'Success' })
+  }
+
+  /** Accepted at once, as a reversal is. */
+  function status(text: string): Said {
+    const body = readRequest(text, STATUS)
+    if (isSaid(body)) return body
+    const { TransactionID: receipt = '', ResultURL: url = '' } = body
+    const prompt = pushes.find((each) => each.paidAt && each.receipt === receipt)
+    const paid = prompt ? paidOf(prompt) : paidIn.find((each) => each.receipt === receipt)
+    if (behaviour.answersStatus) waiting.push({ body: statusOf(receipt, paid, KEYS.shortCode), url })
+    return say({
+      ...{ OriginatorConversationID: '1236-7134259-1', ConversationID: 'AG_20210709_1234409f86436c583e3f' },
+      ...{ ResponseCode: '0', ResponseDescription: 'Accept the service request successfully.' },
+    })
+  }
+
+  const accountOf = (reference: string) => reference.slice(-12).toUpperCase()
+  const paidOf = ({ receipt, reference, shillings, paidAt = new Date() }: Push) => ({
+    ...{ receipt, reference, account: accountOf(reference), shillings, at: paidAt },
+  })
+
+  async function payPaybill(account: string, shillings: number, reference = ''): Promise<Paid | undefined> {
+    const paid = { receipt: newReceipt(), account, shillings, at: new Date(), reference }
+    const body = confirmationOf(paid, KEYS.shortCode)
+    if (behaviour.validates && registered) {
+      const answer = await fetch(registered.validate, { method: 'POST', body })
+      if (((await answer.json()) as { ResultCode: string }).ResultCode !== '0') return undefined
+    }
+    paidIn.push(paid)
+    if (registered) waiting.push({ body, url: registered.confirm })
+    return paid
   }
 
   /** A late approval pays what had failed, for an hour; what was paid stays so. */
@@ -183,6 +253,8 @@ export const startFakeMpesa = (async (t): Promise<FakeMpesa> => {
     it.result = result
     if (result?.code === '0') Object.assign(it, { paidAt: new Date(), receipt: newReceipt() })
     waiting.push({ body: callbackOf(it), url: it.callbackURL })
+    if (it.paidAt && registered)
+      waiting.push({ body: confirmationOf(paidOf(it), KEYS.shortCode), url: registered.confirm })
   }
 
   function speak(request: Asked): Said {
@@ -195,12 +267,17 @@ export const startFakeMpesa = (async (t): Promise<FakeMpesa> => {
     if (pathname === '/mpesa/stkpush/v1/processrequest') return push(body)
     if (pathname === '/mpesa/stkpushquery/v1/query') return query(body)
     if (pathname === '/mpesa/reversal/v1/request') return reverse(body)
+    if (pathname === '/mpesa/c2b/v2/registerurl') return register(body)
+    if (pathname === '/mpesa/transactionstatus/v1/query') return status(body)
     return refuse(404, '404.001.01', 'Resource not found')
   }
 
   /** To the address that the request named. What is about no request goes to that of the last. */
   function sign(body: Buffer, receivedAt: Date): RawNotice {
     const text = body.toString('latin1')
+    const money = paidIn.find(({ receipt }) => text.includes(receipt))
+    if (money && text.includes('ReceiptNo'))
+      return { headers: {}, body, receivedAt, url: callbackURL(KEYS.consumerSecret, NOTICE_URL, money) }
     const reversal = reversals.find(({ receipt }) => text.includes(receipt))
     const about = pushes.find(({ checkoutId }) => text.includes(checkoutId)) ?? pushes.at(-1)
     const none = callbackURL(KEYS.consumerSecret, NOTICE_URL, { reference: 'none' })
@@ -214,11 +291,12 @@ export const startFakeMpesa = (async (t): Promise<FakeMpesa> => {
 
   const upstream = await startUpstream(t, speak)
   const done = () => reversals.filter(({ code }) => code === '0')
-  const amountOf = ({ shillings }: Push) => money(shillings * 100, 'KES' as Currency)
+  const amountOf = ({ shillings }: { shillings: number }) => money(shillings * 100, 'KES' as Currency)
   const approve = async (reference: string) => end(find(reference), RESULTS.paid)
+  const payOrder = (reference: string) => payPaybill(accountOf(reference), SAMPLE.price.amount / 100, reference)
   const refuseOn = async (reference: string) => end(find(reference), RESULTS.refused)
   return {
-    ...{ provider: mpesa, upstream, asked, find, reversals, end, behaviour },
+    ...{ provider: mpesa, upstream, asked, find, reversals, end, behaviour, payPaybill, payOrder },
     endTokens: () => tokens.clear(),
     settings: KEYS,
     secrets: [KEYS.consumerSecret, KEYS.passkey, KEYS.securityCredential],
@@ -244,16 +322,21 @@ export const startFakeMpesa = (async (t): Promise<FakeMpesa> => {
       covers: { body: false, time: false },
       bodyOf(kind, reference) {
         const known = pushes.findLast((each) => each.reference === reference)
+        const money = paidIn.findLast((each) => each.reference === reference)
+        if (kind === 'paid' && money) return statusOf(money.receipt, money, KEYS.shortCode)
         if (kind === 'paid' || kind === 'failed')
           return known?.result && (kind === 'paid') === (known.result.code === '0') ? callbackOf(known) : undefined
-        const reversal = reversals.findLast(({ push }) => push && push === known)
+        const reversal = reversals.findLast(({ push }) => push?.reference === reference)
         return kind === 'refund' && reversal ? resultOf(reversal) : undefined
       },
     },
     ledger: () => ({
-      taken: pushes
-        .filter(({ paidAt }) => paidAt)
-        .map((each) => ({ reference: each.reference, id: each.checkoutId, amount: amountOf(each) })),
+      taken: [
+        ...pushes
+          .filter(({ paidAt }) => paidAt)
+          .map((each) => ({ reference: each.reference, id: each.merchantId, amount: amountOf(each) })),
+        ...paidIn.map((each) => ({ reference: each.reference, id: each.receipt, amount: amountOf(each) })),
+      ],
       givenBack: done().flatMap(({ push, receipt }) =>
         push ? [{ reference: push.reference, id: receipt, amount: amountOf(push) }] : [],
       ),

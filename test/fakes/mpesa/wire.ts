@@ -36,6 +36,17 @@ export const REVERSAL: Fields = {
   ...{ ResultURL: URL, QueueTimeOutURL: URL, Remarks: /^.{2,100}$/ },
 }
 
+/** They refuse addresses with these words. */
+const OPEN_URL = /^(https:\/\/|http:\/\/127\.0\.0\.1:)(?!.*(mpesa|safaricom))\S+$/i
+export const REGISTER: Fields = {
+  ...{ ShortCode: CODE, ResponseType: /^(Completed|Cancelled)$/, ConfirmationURL: OPEN_URL, ValidationURL: OPEN_URL },
+}
+export const STATUS: Fields = {
+  ...{ Initiator: /^\S+$/, SecurityCredential: /^[\w+/=]+$/, CommandID: /^TransactionStatusQuery$/ },
+  ...{ TransactionID: /^[0-9A-Z]{10}$/, PartyA: CODE, IdentifierType: /^4$/, ResultURL: URL, QueueTimeOutURL: URL },
+  ...{ Remarks: /^.{2,100}$/, Occasion: /^.{0,100}$/ },
+}
+
 /** Strict: every field, no other, each as documented. */
 export function readRequest(text: string, fields: Fields): Record<string, string> | Said {
   const body = JSON.parse(text) as Body
@@ -68,10 +79,19 @@ export interface Push {
   startedAt: Date
 }
 
+/** A payment to the paybill, or of a prompt: M-PESA confirms both. */
+export interface Paid {
+  receipt: string
+  /** As the customer typed it. */
+  account: string
+  shillings: number
+  at: Date
+}
+
 export interface Reversal {
   /** Ours, read in the address of the callback. */
   reference: string
-  push: Push | undefined
+  push: (Paid & { reference: string }) | undefined
   code: string
   says: string
   receipt: string
@@ -94,6 +114,42 @@ export function callbackOf({ checkoutId, merchantId, result, shillings, phone, r
         ...{ ResultCode: /^\d+$/.test(code) ? number(code) : code, ResultDesc: says },
         ...(paidAt && { CallbackMetadata: { Item } }),
       },
+    },
+  })
+}
+
+export function confirmationOf({ receipt, account, shillings, at }: Paid, shortCode: string): Buffer {
+  return literal({
+    ...{ TransactionType: 'Pay Bill', TransID: receipt, TransTime: stamp(at), TransAmount: `${shillings}.00` },
+    ...{ BusinessShortCode: shortCode, BillRefNumber: account, InvoiceNumber: '', OrgAccountBalance: '49197.00' },
+    ...{ ThirdPartyTransID: '', MSISDN: '2547 ***** 126', FirstName: 'NICHOLAS', MiddleName: '', LastName: '' },
+  })
+}
+
+/** The answer to a question about a receipt number. `paid`: what there is. */
+export function statusOf(receipt: string, paid: Paid | undefined, shortCode: string): Buffer {
+  const ResultParameter = paid && [
+    { Key: 'DebitPartyName', Value: '254708374149 - NICHOLAS JOHN SONGOK' },
+    { Key: 'CreditPartyName', Value: `${shortCode} - Safaricom Daraja` },
+    { Key: 'OriginatorConversationID', Value: '6b16-43f4-a9f6-8e81ad29eeab2987739' },
+    { Key: 'InitiatedTime', Value: number(stamp(paid.at)) },
+    { Key: 'CreditPartyCharges' },
+    { Key: 'DebitAccountType', Value: 'MMF Account For Customer' },
+    { Key: 'TransactionReason' },
+    { Key: 'ReasonType', Value: 'Pay Bill Online' },
+    { Key: 'TransactionStatus', Value: 'Completed' },
+    { Key: 'FinalisedTime', Value: number(stamp(paid.at)) },
+    { Key: 'Amount', Value: number(`${paid.shillings}.0`) },
+    { Key: 'ConversationID', Value: 'AG_20250117_20503343d9b604c7af7e' },
+    { Key: 'ReceiptNo', Value: receipt },
+  ]
+  return literal({
+    Result: {
+      ...{ ResultType: number('0'), ResultCode: paid ? number('0') : '2032', ResultDesc: paid ? 'Done.' : 'Unknown.' },
+      ...{ OriginatorConversationID: `21dc-4436-${receipt}`, ConversationID: `AG_20250117_${receipt}` },
+      TransactionID: `${receipt.slice(0, 3)}0000000`,
+      ...(ResultParameter && { ResultParameters: { ResultParameter } }),
+      ReferenceData: { ReferenceItem: { Key: 'Occasion' } },
     },
   })
 }

@@ -36,10 +36,11 @@ export function Timeline({ path, currency }: { path: string; currency: string })
 
 /** What is worth reading of an entry, in one line. */
 function detailOf({ detail }: TimelineEntry, currency: string): string {
-  const { amount, cause, outcome, detail: why, failure, state, note, tookMs, times, status } = detail
+  const { amount, cause, outcome, detail: why, failure, state, note, tookMs, times, status, receiptNumber } = detail
   const reason = failure && typeof failure === 'object' && 'message' in failure ? String(failure.message) : undefined
   return [
     typeof amount === 'number' ? formatMoney(amount, String(detail.currency ?? currency)) : undefined,
+    receiptNumber && `receipt number ${receiptNumber}`,
     reason,
     outcome,
     why,
