@@ -1,3 +1,4 @@
+import type { NoticedSettlement } from './account-lists.ts'
 import type { Receipt } from './provider.ts'
 
 /** The port's notices (webhooks): see `ProviderClient.readNotice`. */
@@ -33,6 +34,8 @@ export type NoticeReading =
        * `OrderHandle.notices`. No personal data, no secrets.
        */
       facts?: Facts
+      /** What it pays out, where no list says so. It then says `other`, and names no order. */
+      settlement?: NoticedSettlement
     }
 
 /** By the adapter's own names. */

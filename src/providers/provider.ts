@@ -14,8 +14,11 @@ export type { ProviderAnswer, ProviderCall, ProviderHttp, Unknown } from '../out
 export type {
   AccountLists,
   ListAnswer,
+  ListedSettlement,
+  ListedSettlementLine,
   ListedTransaction,
   ListReader,
+  NoticedSettlement,
   OfAccount,
   OfOrder,
   TimeRange,
@@ -252,6 +255,11 @@ export interface Receipt {
    * a share of 0.
    */
   returnedIsOfOrder?: true
+  /**
+   * What the provider really charges the merchant for it, in minor units of `amount.currency`, taxes included. Absent:
+   * it does not say so here, or charges in another currency.
+   */
+  fee?: number
   /** No list of the provider names what went back, so `returned` is all of it. A list may lag. */
   returnedIsUnlisted?: true
 }
