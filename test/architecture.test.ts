@@ -23,7 +23,7 @@ const ORDER = [
  * http/ itself uses them all.
  */
 const ROOMS: Record<string, string[]> = {
-  'src/payments': ['state', 'store', '', 'refunds', 'settle', 'transfers', 'start', 'upkeep'],
+  'src/payments': ['state', 'store', '', 'refunds', 'settlements', 'settle', 'transfers', 'start', 'upkeep'],
   'src/http': ['contract', 'server', 'checkout', 'api', 'dashboard', 'guides', ''],
 }
 /** The port, which is the first two, and what all adapters use. */

@@ -24,6 +24,7 @@ import { noticeRoutes } from './api/notices.ts'
 import { inputRoutes, paymentListRoutes, paymentRoutes } from './api/payments.ts'
 import { refundRoutes } from './api/refunds.ts'
 import { declareScopes } from './api/scopes.ts'
+import { settlementRoutes } from './api/settlements.ts'
 import { webhookEndpointRoutes } from './api/webhook-endpoints.ts'
 import { type Documents, documents as documentsOf } from './checkout/document.ts'
 import { pageOf } from './checkout/embed.ts'
@@ -151,6 +152,7 @@ async function registerCallerRoutes(
       refundRoutes(api, { ...deps, links })
       caseRoutes(api, { ...deps, links })
       disputeRoutes(api, deps)
+      settlementRoutes(api, { ...deps, links })
       cardRoutes(api, deps)
       integrationRoutes(api, { ...deps, links })
       feeRoutes(api, deps)

@@ -11,31 +11,9 @@ import type { Facts, NoticeReading, RawNotice } from './notice.ts'
 import type { Start, Submitted } from './start.ts'
 
 export type { ProviderAnswer, ProviderCall, ProviderHttp, Unknown } from '../outbound/provider-http.ts'
-export type {
-  AccountLists,
-  ListAnswer,
-  ListedSettlement,
-  ListedSettlementLine,
-  ListedTransaction,
-  ListReader,
-  NoticedSettlement,
-  OfAccount,
-  OfOrder,
-  TimeRange,
-} from './account-lists.ts'
+export type * from './account-lists.ts'
 export type { Facts, NoticeReading, RawNotice } from './notice.ts'
-export type {
-  AccountStart,
-  CodeWanted,
-  DialStart,
-  LinkStart,
-  PayToStart,
-  PromptStart,
-  QrStart,
-  Start,
-  Started,
-  Submitted,
-} from './start.ts'
+export type * from './start.ts'
 
 /**
  * The port: the interface of every payment provider. It knows channels, not brands.

@@ -126,6 +126,10 @@ async function addObjects(database: Database, scope: Scope): Promise<Record<stri
     insert into links (place, id, merchant_id, mode, code, title, currency, country, customer_bears_charge, collect_name,
                        collect_phone_number, active, metadata)
     values (${place}, ${uuidOf(link)}, ${merchant}, ${mode}, ${code}, 'Class', 'NGN', 'NG', false, false, false, true, '{}')`)
+  const settlement = newId('settlement', now, place)
+  await database.rows(sql`
+    insert into settlements (place, id, merchant_id, mode, provider, account, provider_id, currency, status, made_at, has_lines, recorded_at)
+    values (${place}, ${uuidOf(settlement)}, ${merchant}, ${mode}, 'gateway', 0, ${settlement}, 'NGN', 'paid', now(), false, now())`)
   const { endpoint } = await createEndpoint({ ...partsOn(database), secrets }, 'test', scope, wanted)
   return {
     reference: payment,
@@ -133,6 +137,7 @@ async function addObjects(database: Database, scope: Scope): Promise<Record<stri
     'refunds/id': refund,
     'disputes/id': dispute,
     'cases/id': found,
+    'settlements/id': settlement,
     'events/id': event,
     'cards/id': card,
     'transfers/transfer': `receipt-${receipt?.id}`,

@@ -126,21 +126,21 @@ async function returnedOfAttempts(tx: Queries, place: Place, recorded: RecordedR
 
 /** Records a new receipt. One that was unmatched before is assigned to the attempt. */
 export function writeReceipt(tx: Writes, attempt: Attempt, receipt: NewReceipt, counted: boolean): void {
-  const { unmatchedId, transactionId, amount, at } = receipt
+  const { unmatchedId, transactionId, amount, at, fee } = receipt
   const counts = counted && amount.currency === attempt.currency && !isReversed(receipt)
   const [attemptUuid, paymentUuid] = [uuidOf(attempt.id), uuidOf(attempt.paymentId)]
   tx.write(
     unmatchedId === undefined
       ? sql`
           insert into receipts (place, merchant_id, mode, provider, account, transaction_id, attempt_id, payment_id, amount, currency,
-                                counted, returned, taken_at)
+                                counted, returned, taken_at, fee_charged)
           values (${attempt.place}, ${uuidOf(attempt.merchantId)}, ${attempt.mode}, ${attempt.provider}, ${attempt.keysVersion},
                   ${transactionId}, ${attemptUuid}, ${paymentUuid}, ${amount.amount}, ${amount.currency}, ${counts},
-                  ${reversedAmount(receipt)}, ${at})`
+                  ${reversedAmount(receipt)}, ${at}, ${fee ?? null})`
       : sql`
           update receipts
              set attempt_id = ${attemptUuid}, payment_id = ${paymentUuid}, counted = ${counts}, amount = ${amount.amount},
-                 currency = ${amount.currency}, returned = ${reversedAmount(receipt)}, taken_at = ${at}
+                 currency = ${amount.currency}, returned = ${reversedAmount(receipt)}, taken_at = ${at}, fee_charged = ${fee ?? null}
            where place = ${attempt.place} and id = ${unmatchedId}`,
   )
 }
