@@ -9,6 +9,7 @@ import type { PaymentDeps } from '../payments/deps.ts'
 import { type Links, linksOn } from '../payments/links.ts'
 import type { PaymentBatch } from '../payments/start/create-payment.ts'
 import type { DeliveryDependencies } from '../webhooks/delivery-loop.ts'
+import { bankStatementRoutes } from './api/bank-statements.ts'
 import { cardRoutes } from './api/cards.ts'
 import { caseRoutes } from './api/cases.ts'
 import { channelRoutes } from './api/channels.ts'
@@ -153,6 +154,7 @@ async function registerCallerRoutes(
       caseRoutes(api, { ...deps, links })
       disputeRoutes(api, deps)
       settlementRoutes(api, { ...deps, links })
+      bankStatementRoutes(api, { ...deps, links })
       cardRoutes(api, deps)
       integrationRoutes(api, { ...deps, links })
       feeRoutes(api, deps)

@@ -14,6 +14,7 @@ import {
   RefundRequest,
   RefundRetry,
 } from './contract/attempt.ts'
+import { BankCreditAssignment, BankStatement } from './contract/bank-statement.ts'
 import { Case, CaseClosing } from './contract/case.ts'
 import { OfferedChannel } from './contract/channels.ts'
 import { Checkout, CheckoutRequest } from './contract/checkout.ts'
@@ -56,6 +57,8 @@ const SCHEMAS = [
   Dispute,
   Settlement,
   SettlementLine,
+  BankStatement,
+  BankCreditAssignment,
   Card,
   QuoteRequest,
   OfferedChannel,

@@ -1,14 +1,24 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
-import type { PaymentDeps } from '../../src/payments/deps.ts'
 import { sendDueRefunds } from '../../src/payments/refunds/refund-payment.ts'
+import { auditSettlements } from '../../src/payments/settlements/audit-settlements.ts'
 import { recordNoticed } from '../../src/payments/settlements/import-settlements.ts'
-import type { AccountLists, ListedSettlement, ListedSettlementLine, Providers } from '../../src/providers/provider.ts'
+import type { AccountLists, ListedSettlement } from '../../src/providers/provider.ts'
 import { type Shop, startPaying } from '../support/paying.ts'
 import type { Json } from '../support/payment-records.ts'
 import { makeDue, reconcile, runDue } from '../support/reconciling.ts'
 import { AMOUNT, paid } from '../support/sandbox-payments.ts'
+import {
+  get,
+  hears as hearsOf,
+  LINE,
+  only,
+  page,
+  SETTLEMENT,
+  settlementsOf,
+  withLists as withListsOf,
+} from '../support/settlements.ts'
 
 // What the providers pay out, and for which payments. No worker: lists are read when a test says so.
 const service = await startPaying({ inOneProcess: true })
@@ -16,13 +26,7 @@ const { database, parts } = service
 
 const settle = async (shop: Shop) => (await shop.call('POST', '/sandbox/gateway/settlements', {})).body.data
 const read = (shop: Shop) => reconcile(parts, shop, '10 days')
-const list = async (shop: Shop, query = '') =>
-  (await shop.call('GET', `/payments/v1/settlements${query}`)).body.data as Json[]
-const get = async (shop: Shop, path: string) => {
-  const { status, body } = await shop.call('GET', `/payments/v1/${path}`)
-  assert.equal(status, 200, JSON.stringify(body))
-  return body.data
-}
+const list = settlementsOf
 const openCases = async (shop: Shop) =>
   (await shop.call('GET', '/payments/v1/cases?status=open')).body.data.map(
     ({ reason, subject, summary }: Json) => `${subject.kind} ${reason}: ${summary}`,
@@ -30,10 +34,10 @@ const openCases = async (shop: Shop) =>
 const eventsOf = async (shop: Shop, type: string) =>
   (await shop.call('GET', `/payments/v1/events?type=${type}`)).body.data as Json[]
 const sendRefunds = () => sendDueRefunds(parts, 100)
-const only = <T>(all: T[]): T => {
-  assert.equal(all.length, 1, JSON.stringify(all))
-  return all[0] as T
-}
+const hears = (...of: Rest<typeof hearsOf>) => hearsOf(service, ...of)
+const withLists = (lists: AccountLists) => withListsOf(parts, lists)
+
+type Rest<Of> = Of extends (service: never, ...rest: infer Others) => unknown ? Others : never
 
 test('a settlement has the payments, refunds and fees that it is for, and its lines sum up to what is paid out', async () => {
   const shop = await service.addShop()
@@ -77,52 +81,6 @@ test('a settlement has the payments, refunds and fees that it is for, and its li
   assert.deepEqual([event.data.payment, event.data.settlement.id], [null, settlement.id])
   assert.deepEqual(await openCases(shop), [])
 })
-
-/** The provider of this shop, with other lists. */
-function withLists(lists: AccountLists): PaymentDeps {
-  const connect: Providers['connect'] = async (...of) => {
-    const own = await parts.providers.connect(...of)
-    return { ...own, lists: { ...own.lists, ...lists } }
-  }
-  return { ...parts, providers: { ...parts.providers, connect } }
-}
-
-const SETTLEMENT: ListedSettlement = {
-  ...{ id: 'set_1', currency: 'NGN' as ListedSettlement['currency'], status: 'paid', because: null },
-  ...{
-    madeAt: new Date(),
-    expectedOn: null,
-    paidAt: new Date(),
-    gross: 100_000,
-    fees: 1_500,
-    deductions: 0,
-    net: 98_500,
-  },
-  ...{ bankReference: null, hasLines: true, difference: null },
-}
-const LINE: ListedSettlementLine = {
-  ...{
-    id: 'l_1',
-    kind: 'payment',
-    transactionId: 't_1',
-    orderReference: null,
-    gross: 100_000,
-    fee: 1_500,
-    net: 98_500,
-  },
-}
-const page = <Entry>(entries: Entry[]) => ({ kind: 'page' as const, entries, nextCursor: null })
-
-/** Reads the lists of a shop whose provider says so of one settlement. */
-async function hears(shop: Shop, changes: Partial<ListedSettlement>, lines: ListedSettlementLine[] = [LINE]) {
-  const lists: AccountLists = {
-    settlements: async () => page([{ ...SETTLEMENT, ...changes }]),
-    settlementLines: async () => page(lines),
-  }
-  await makeDue(database, shop, '10 days')
-  await runDue(withLists(lists))
-  return only(await list(shop))
-}
 
 test('a list that says the same again changes nothing, and another process goes on at the page that was read last', async () => {
   const shop = await service.addShop()
@@ -302,6 +260,20 @@ test('a line that somebody changes by SQL is found with the next list: the case 
     update settlement_lines set gross = gross + 100000, net = net + 100000 where merchant_id = ${shop.merchantUuid}`)
   await read(shop)
   assert.deepEqual(await openCases(shop), [])
+})
+
+test('what the audit sums up again is the same, and a changed row is a finding', async () => {
+  const shop = await service.addShop()
+  const { id } = await hears(shop, {})
+  const ofShop = async () =>
+    (await auditSettlements(database)).findings
+      .filter(({ settlement }) => settlement === id)
+      .map(({ finding }) => finding)
+  assert.deepEqual(await ofShop(), [])
+  await database.rows(sql`update settlement_lines set fee = fee + 1 where merchant_id = ${shop.merchantUuid}`)
+  assert.match(only(await ofShop()), /Line l_1 .* gross ₦1,000.00 less fee ₦15.01 is not net ₦985.00/)
+  await database.rows(sql`update settlement_lines set net = net - 1 where merchant_id = ${shop.merchantUuid}`)
+  assert.match(only(await ofShop()), /lines sum up to ₦984.99, and net is ₦985.00: a difference of -₦0.01/)
 })
 
 test('payments that no settlement has are listed, and one case of the account when they are long overdue', async () => {

@@ -545,6 +545,27 @@ export interface SettlementLine {
   net: number | null
 }
 
+export interface BankStatement {
+  /** The file, with its header. Commas, semicolons or tabs. */
+  csv: string
+  /** Of the account. Default: NGN. */
+  currency?: string | null
+  /** Absent: those of your last statement. */
+  columns?: {
+    /** The name of the column with the day. */
+    date: string
+    /** The name of the column with the amount. Empty, 0 and negative ones are no credits. */
+    amount: string
+    /** Of days like 03/04/2026. Default: `day-month`. */
+    dateOrder?: 'day-month' | 'month-day'
+  }
+}
+
+export interface BankCreditAssignment {
+  /** The `stl_` id. Null: none. */
+  settlement: string | null
+}
+
 export interface Card {
   id: string
   provider: string
@@ -912,6 +933,8 @@ export interface Operations {
       from?: string
       /** Made before: RFC 3339, or a date. */
       to?: string
+      /** Only paid ones that no bank statement shows. */
+      withoutBankCredit?: 'true'
       /** 1 to 100; default 20. */
       limit?: number
       /** `nextCursor` of the previous page. */
@@ -1065,6 +1088,65 @@ export interface Operations {
     answer: {
       data: SettlementLine[]
       nextCursor: string | null
+    }
+  }
+  uploadBankStatement: {
+    body: BankStatement
+    answer: {
+      data: {
+        /** Lines with a credit. */
+        credits: number
+        /** Lines without one. */
+        skipped: number
+        /** Of the credits: not on record before. */
+        added: number
+        /** Settlements that have found their credit now. */
+        matched: number
+      }
+    }
+  }
+  getBankColumns: {
+    answer: {
+      data: {
+        /** The name of the column with the day. */
+        date: string
+        /** The name of the column with the amount. Empty, 0 and negative ones are no credits. */
+        amount: string
+        /** Of days like 03/04/2026. Default: `day-month`. */
+        dateOrder: 'day-month' | 'month-day'
+      } | null
+    }
+  }
+  listBankCredits: {
+    query: {
+      /** Only those without a settlement. */
+      unmatched?: 'true'
+      /** 1 to 100; default 20. */
+      limit?: number
+      /** `nextCursor` of the previous page. */
+      cursor?: string
+    }
+    answer: {
+      data: {
+        id: string
+        day: string
+        amount: number
+        currency: string
+        /** Its line in the file. */
+        line: number
+        /** The settlement that it is. Null: none was found, or several fit. */
+        settlement: string | null
+      }[]
+      nextCursor: string | null
+    }
+  }
+  assignBankCredit: {
+    body: BankCreditAssignment
+    answer: {
+      data: {
+        id: string
+        settlement: string | null
+      }
     }
   }
   listCards: {

@@ -171,11 +171,11 @@ function settlementExports(app: App, deps: Deps): void {
   )
 }
 
-type Filters = Pick<SettlementFilter, 'status' | 'provider' | 'currency' | 'from' | 'to' | 'id'>
+type Filters = Pick<SettlementFilter, 'status' | 'provider' | 'currency' | 'from' | 'to' | 'withoutCredit' | 'id'>
 
 function filterOf({ status, provider, currency, from, to }: Static<typeof SettlementFilters>): Filters {
   return {
-    ...{ status, provider, currency, id: undefined },
+    ...{ status, provider, currency, id: undefined, withoutCredit: false },
     from: from === undefined ? undefined : new Date(from),
     to: to === undefined ? undefined : new Date(to),
   }

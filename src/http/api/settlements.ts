@@ -55,10 +55,10 @@ export function settlementRoutes(app: App, deps: PaymentDeps): void {
       },
     },
     async ({ caller, query }) => {
-      const { status, provider, currency, from, to, limit, cursor } = query
+      const { status, provider, currency, from, to, withoutBankCredit, limit, cursor } = query
       const pageSize = limit === undefined ? DEFAULT_PAGE_SIZE : Number(limit)
       const found = await listSettlements(database.reads, caller, {
-        ...{ status, provider, currency, id: undefined },
+        ...{ status, provider, currency, id: undefined, withoutCredit: withoutBankCredit === 'true' },
         from: from === undefined ? undefined : new Date(from),
         to: to === undefined ? undefined : new Date(to),
         before: cursor === undefined ? undefined : readCursor('settlement', cursor),

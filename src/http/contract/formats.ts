@@ -74,6 +74,10 @@ export const FORMATS: Record<string, { test(text: string): boolean; sentence: st
     test: (text) => readPosition(text) !== undefined,
     sentence: 'must be the `nextCursor` of a page of this list',
   },
+  'credit-cursor': {
+    test: (text) => /^\d{4}-\d\d-\d\d \d{1,15}$/.test(Buffer.from(text, 'base64url').toString()),
+    sentence: 'must be the `nextCursor` of a page of this list',
+  },
   'number-cursor': {
     test: (text) => /^\d{1,15}$/.test(Buffer.from(text, 'base64url').toString()),
     sentence: 'must be the `nextCursor` of a page of this list',

@@ -82,6 +82,7 @@ export const SettlementFilters = Type.Object({
 })
 export const SettlementsQuery = Type.Object({
   ...SettlementFilters.properties,
+  withoutBankCredit: Type.Optional(oneOf(['true'], 'Only paid ones that no bank statement shows.')),
   limit,
   cursor: cursor('settlement-cursor'),
 })

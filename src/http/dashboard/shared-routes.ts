@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { recordAct } from '../../events/audit-log-store.ts'
 import type { Money } from '../../kernel/money.ts'
+import { bankStatementRoutes } from '../api/bank-statements.ts'
 import { cardRoutes } from '../api/cards.ts'
 import { caseRoutes } from '../api/cases.ts'
 import { checkoutRoutes } from '../api/checkouts.ts'
@@ -58,6 +59,10 @@ const RULES: Record<string, Rule> = {
   'POST /settlements/refresh': { access: 'payments', act: 'settlements.refreshed' },
   'GET /settlements/:id': { access: 'read' },
   'GET /settlements/:id/lines': { access: 'read' },
+  'POST /bank-statements': { access: 'payments', act: 'bank_statement.uploaded' },
+  'GET /bank-statements/columns': { access: 'read' },
+  'GET /bank-credits': { access: 'read' },
+  'PUT /bank-credits/:id': { access: 'payments', act: 'bank_credit.assigned' },
   'GET /cards': { access: 'read' },
   'DELETE /cards/:id': { access: 'payments' },
   'GET /events': { access: 'read' },
@@ -118,6 +123,7 @@ export function sharedRoutes(app: App, deps: DashboardDeps): void {
       disputeRoutes(shared, deps)
       caseRoutes(shared, deps)
       settlementRoutes(shared, deps)
+      bankStatementRoutes(shared, deps)
       cardRoutes(shared, deps)
       eventRoutes(shared, deps)
       webhookEndpointRoutes(shared, deps)

@@ -1,9 +1,9 @@
 import type { Queries, Transaction } from '../../database/database.ts'
 import { Fixed, sql } from '../../database/sql.ts'
-import { idOf, LAST_UUID, newId, type SettlementId, uuidOf } from '../../kernel/ids.ts'
+import { firstUuidAt, idOf, LAST_UUID, newId, type SettlementId, uuidOf } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
 import type { Currency } from '../../kernel/money.ts'
-import type { Place } from '../../kernel/place.ts'
+import { ALL_PLACES, type Place } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { ListedSettlement as Listed } from '../../providers/provider.ts'
 import { NO_LINES, type Settlement } from '../state/settlement.ts'
@@ -45,12 +45,14 @@ interface SettlementRow {
   credit_amount: number | null
 }
 
-// The place is the first parameter of the statement.
-const COLUMNS = new Fixed(`
+const OWN_COLUMNS = `
   s.place, s.id, s.merchant_id, s.mode, s.provider, s.account, s.provider_id, s.currency, s.status, s.because, s.made_at,
   s.expected_on::text as expected_on, s.paid_at, s.gross, s.fees, s.deductions, s.net, s.bank_reference, s.has_lines, s.difference, s.changed,
   s.lines_state, s.lines_cursor, s.reading, s.line_count, s.lines_gross, s.lines_fees, s.lines_net, s.foreign_count, s.announced_at,
-  s.credit_id, c.day::text as credit_day, c.amount as credit_amount`)
+  s.credit_id`
+const COLUMNS = new Fixed(`${OWN_COLUMNS}, c.day::text as credit_day, c.amount as credit_amount`)
+const COLUMNS_ALONE = new Fixed(`${OWN_COLUMNS}, null as credit_day, null::bigint as credit_amount`)
+// The place is the first parameter of the statement.
 const SOURCE = new Fixed('settlements s left join bank_credits c on c.place = $1 and c.id = s.credit_id')
 
 function settlementOf(row: SettlementRow): Settlement {
@@ -181,6 +183,8 @@ export interface SettlementFilter {
   currency: string | undefined
   from: Date | undefined
   to: Date | undefined
+  /** Only paid ones that no bank statement shows. */
+  withoutCredit: boolean
   /** Only this one. */
   id: SettlementId | undefined
   before: SettlementId | undefined
@@ -193,7 +197,7 @@ export type ListedSettlement = Settlement & { openCase: string | null }
 export async function listSettlements(
   db: Queries,
   { place, merchantId, mode }: Scope,
-  { status, provider, currency, from, to, id, before, limit }: SettlementFilter,
+  { status, provider, currency, from, to, withoutCredit, id, before, limit }: SettlementFilter,
 ): Promise<ListedSettlement[]> {
   const merchant = uuidOf(merchantId)
   const rows = await db.rows<SettlementRow & { open_case: string | null }>(sql`
@@ -204,6 +208,7 @@ export async function listSettlements(
      where s.place = ${place} and s.merchant_id = ${merchant} and s.mode = ${mode}
        and s.id < ${before ? uuidOf(before) : LAST_UUID}::uuid
        and (${id ? uuidOf(id) : null}::uuid is null or s.id = ${id ? uuidOf(id) : null})
+       and (not ${withoutCredit}::boolean or (s.status = 'paid' and s.credit_id is null))
        and (${status ?? null}::text is null or s.status = ${status ?? null})
        and (${provider ?? null}::text is null or s.provider = ${provider ?? null})
        and (${currency ?? null}::text is null or s.currency = ${currency ?? null})
@@ -230,4 +235,31 @@ export async function readListsNow(db: Queries, { merchantId, mode }: Scope): Pr
        and due_at > now() and (finished_at is null or finished_at < now() - interval '1 minute')
     returning provider`)
   return rows.length
+}
+
+/** Of all merchants, in the order of ids, after that one. For the audit. */
+export async function settlementsAfter(
+  db: Queries,
+  after: Pick<Settlement, 'id' | 'place'> | undefined,
+  limit: number,
+): Promise<Settlement[]> {
+  const { first, last } = ALL_PLACES
+  const rows = await db.rows<SettlementRow>(sql`
+    select ${COLUMNS_ALONE} from settlements s
+     where s.place between ${first} and ${last} and (s.id, s.place) > (${after ? uuidOf(after.id) : firstUuidAt(new Date(0))}::uuid, ${after?.place ?? 0}::smallint)
+     order by s.id, s.place limit ${limit}`)
+  return rows.map(settlementOf)
+}
+
+/** Whether a case, open or closed, says so of the settlement. */
+export async function hasCase(
+  db: Queries,
+  { place, merchantId, mode, id }: Settlement,
+  summary: string,
+): Promise<boolean> {
+  const row = await db.row(sql`
+    select id from cases
+     where place = ${place} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and subject_kind = 'settlement'
+       and subject = ${uuidOf(id)}::text and summary = ${summary} limit 1`)
+  return row !== undefined
 }
