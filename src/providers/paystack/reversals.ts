@@ -15,6 +15,7 @@ import {
   unknown,
 } from '../provider.ts'
 import { isOfMode, isReversed, receiptOf } from './mapping.ts'
+import { listedLine, listedSettlement, readLine, readSettlement } from './settlements.ts'
 import {
   fromHundredths,
   type ListedPaystackRefund,
@@ -102,8 +103,21 @@ export function listsOf(get: Get, mode: Mode): AccountLists {
           amount: dispute.ofTransaction && disputedAmount(dispute, dispute.ofTransaction),
         },
       ]),
+    // Without `subaccount` the payouts to split partners are listed, too.
+    settlements: (range, cursor) =>
+      list(`/settlement?subaccount=none&${within(aDayWider(range))}`, cursor, readSettlement, listedSettlement),
+    settlementLines: (id, cursor) =>
+      list(`/settlement/${encodeURIComponent(id)}/transactions`, cursor, readLine, listedLine),
   }
 }
+
+const DAY_MS = 86_400_000
+
+/** Whether the filter of settlements means their day or when they were made is not documented. */
+const aDayWider = ({ from, to }: TimeRange): TimeRange => ({
+  from: new Date(from.getTime() - DAY_MS),
+  to: new Date(to.getTime() + DAY_MS),
+})
 
 /** One without a date of payment was never taken. */
 function listedTransaction(transaction: PaystackTransaction): ListedTransaction[] {
@@ -229,8 +243,9 @@ const THEIR_PER_PAGE = 50
  * Without both, a page that is not full is the last.
  */
 function nextOf(text: string, cursor: string | null, entries: number): string | null | Unknown {
-  const { pages, entriesPerPage = THEIR_PER_PAGE, next } = readPaging(text)
+  const { page: said, pages, entriesPerPage = THEIR_PER_PAGE, next } = readPaging(text)
   const page = cursor?.startsWith(NAMED) ? undefined : Number(cursor ?? 1)
+  if (page !== undefined && said !== undefined && said !== page) return unknown('it answered with another page')
   if (page !== undefined && pages !== undefined && page < pages) return String(page + 1)
   if (next !== undefined) return cursor === NAMED + next ? unknown('its list does not go on') : NAMED + next
   if (page === undefined || pages !== undefined || entries === 0) return null
@@ -264,7 +279,6 @@ interface Page<T> {
   next: string | null
 }
 
-/** `path` ends with a query. */
 async function readPage<T>(
   get: Get,
   path: string,
