@@ -62,19 +62,22 @@ export function readLine(value: unknown) {
   return gross === undefined || fee === undefined ? undefined : { id, domain, reference, gross, fee }
 }
 
-const STATUSES: Record<string, ListedSettlement['status']> = { success: 'paid', failed: 'failed' }
-const WAITING = new Set(['pending', 'processing'])
+const STATUSES = new Map<string, ListedSettlement['status']>([
+  ['success', 'paid'],
+  ['failed', 'failed'],
+  ['pending', 'pending'],
+  ['processing', 'pending'],
+])
 
 /** `deductions` is null in all of their samples. Refunds and chargebacks may only make `effective_amount` smaller. */
 export function listedSettlement(settlement: PaystackSettlement): ListedSettlement[] {
   const { id, currency, status, madeAt, expectedOn, processed: gross, fees, amount, effective: net } = settlement
   const named = settlement.deductions ?? 0
-  const isKnown = STATUSES[status] !== undefined || WAITING.has(status)
   return [
     {
       ...{ id, currency, madeAt, expectedOn, gross, fees, net },
-      status: STATUSES[status] ?? 'pending',
-      because: isKnown ? null : `Paystack says “${status}”`,
+      status: STATUSES.get(status) ?? 'pending',
+      because: STATUSES.has(status) ? null : `Paystack says “${status}”`,
       paidAt: null,
       deductions: less(amount, net),
       bankReference: null,
