@@ -191,8 +191,8 @@ async function settled(rig: Rig, fault?: SettlementFault): Promise<NoticedSettle
   const all = await everyEntry((cursor) => settlements(lately(), cursor))
   const [settlement, ...more] = all.filter((each: ListedSettlement) => each.id === id)
   assert.ok(settlement && more.length === 0, 'it is listed once')
-  const lines = await everyEntry<ListedSettlementLine>((cursor) => settlementLines(id, cursor))
-  return { settlement, lines }
+  if (!settlement.hasLines) return { settlement, lines: [] }
+  return { settlement, lines: await everyEntry<ListedSettlementLine>((cursor) => settlementLines(id, cursor)) }
 }
 
 function listsOf({ connection: { lists } }: Pick<Rig, 'connection'>) {
