@@ -178,10 +178,7 @@ export function createApi(books: Books, payouts: Payouts, switches: ApiSwitches,
   function read(path: string, query: URLSearchParams): object {
     const expands = query.getAll('expand[]')
     const wants = (what: string) => expands.includes(what)
-    const [, collection, id] =
-      /^\/v1\/(checkout\/sessions|payment_intents|refunds|disputes|charges|payouts|balance_transactions)(?:\/([^/]+))?$/.exec(
-        path,
-      ) ?? []
+    const [, collection, id] = /^\/v1\/(checkout\/sessions|[a-z]+(?:_[a-z]+)?)(?:\/([^/]+))?$/.exec(path) ?? []
     const known = id ? ['expand[]'] : (OF_PAYOUTS[collection ?? ''] ?? [...BY_TIME, 'payment_intent'])
     for (const name of query.keys()) if (!known.includes(name)) throw invalid('parameter_unknown', name)
     const page = pager(switches, query, path)
