@@ -129,7 +129,7 @@ for (const [what, changes, ours] of [
     { net_amount: 9_000 },
     {
       net: 900_000,
-      difference: 'gross_amount - fees - refund - chargeback is NGN 9886.00, and net_amount is NGN 9000.00',
+      difference: 'gross_amount - fees - refund - chargeback is ₦9,886.00, and net_amount is ₦9,000.00.',
     },
   ],
   ['less than nothing', { refund: 40_000, net_amount: -10_000 }, { deductions: 4_000_000, net: -1_000_000 }],

@@ -1,6 +1,5 @@
 import { decoderOf, digitsOf, Lenient, Required, some, word } from '../json-parsers.ts'
 import type { ListedSettlementLine, NoticedSettlement } from '../provider.ts'
-import { differenceIn } from '../settlement-difference.ts'
 import { NAIRA } from './mapping.ts'
 import { readNaira, readTime } from './wire.ts'
 
@@ -32,7 +31,10 @@ export function readSettlement(value: unknown, receivedAt: Date): NoticedSettlem
     ...{ id, currency: NAIRA, status: 'paid', because: null, madeAt: paidAt ?? receivedAt, expectedOn: null, paidAt },
     // The fee is no field: it is what is not paid out.
     ...{ gross: null, fees: null, deductions: null, net, bankReference: null, hasLines: lines.length > 0 },
-    difference: differenceOf(lines, net, count),
+    difference:
+      count === null || count === lines.length
+        ? null
+        : `transactionsCount is ${count}, and ${lines.length} of the transactions can be read.`,
   }
   return { settlement, lines }
 }
@@ -42,12 +44,4 @@ function readLine(value: unknown): ListedSettlementLine | undefined {
   if (!said) return undefined
   const { transactionReference: name, paymentReference: orderReference, amountPaid: gross } = said
   return { id: name, kind: 'payment', transactionId: name, orderReference, gross, fee: null, net: null }
-}
-
-/** A line that is missing, or cannot be read; or more money than was paid. */
-function differenceOf(lines: ListedSettlementLine[], net: number, count: number | null): string | null {
-  if (count !== null && count !== lines.length)
-    return `transactionsCount is ${count}, and ${lines.length} of the transactions can be read`
-  const paid = lines.reduce((sum, { gross }) => sum + gross, 0)
-  return lines.length > 0 && net > paid ? differenceIn(NAIRA, [['amount', net, 'amountPaid of all', paid]]) : null
 }

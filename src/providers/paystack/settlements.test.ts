@@ -95,13 +95,13 @@ for (const [what, changes, ours] of [
     { effective_amount: 9_000 },
     {
       ...{ deductions: 610, net: 9_000 },
-      difference: 'total_amount - deductions is NGN 96.10, and effective_amount is NGN 90.00',
+      difference: 'total_amount - deductions is ₦96.10, and effective_amount is ₦90.00.',
     },
   ],
   [
     'fees that are not its own',
     { total_fees: 400 },
-    { fees: 400, difference: 'total_processed - total_fees is NGN 96.00, and total_amount is NGN 96.10' },
+    { fees: 400, difference: 'total_processed - total_fees is ₦96.00, and total_amount is ₦96.10.' },
   ],
   [
     'more deducted than there was',
@@ -151,6 +151,12 @@ test('paystack: a line without fees has no net, and money may go back by one', (
   const line = { id: 7, domain: 'test', reference: 'r', currency: 'NGN', amount: -1_000, fees: null }
   assert.deepEqual(listedLine(readLine(asRead(line)) ?? assert.fail())[0]?.net, null)
   assert.equal(listedLine(readLine(asRead({ ...line, fees: 0 })) ?? assert.fail())[0]?.net, -1_000)
+})
+
+test('paystack: fees that the customer paid beyond the order are in no line, as in no receipt', () => {
+  const line = { id: 7, domain: 'test', reference: 'r', currency: 'NGN', amount: 507_614, requested_amount: 500_000 }
+  const [listed] = listedLine(readLine(asRead({ ...line, fees: 7_614 })) ?? assert.fail())
+  assert.deepEqual([listed?.gross, listed?.fee, listed?.net], [500_000, 0, 500_000])
 })
 
 test('paystack: the fee of a payment is what the merchant bears, and one that cannot be read is left out', async (t) => {

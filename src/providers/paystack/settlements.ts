@@ -31,6 +31,8 @@ const decodeLine = decoderOf({
   reference: Word,
   currency: Required(currencyOf),
   amount: Required(hundredths),
+  /** Less than `amount` where fees are passed on. */
+  requested_amount: Sum,
   /** Null for some channels. */
   fees: Sum,
 })
@@ -56,9 +58,11 @@ export function readSettlement(value: unknown) {
 export function readLine(value: unknown) {
   const line = decodeLine(value)
   if (!line) return undefined
-  const { id, domain, reference, currency } = line
-  const gross = fromHundredths(line.amount, currency)
-  const fee = line.fees === null ? null : fromHundredths(line.fees, currency)
+  const { id, domain, reference, currency, amount, requested_amount: requested, fees } = line
+  // As in the receipt: what the customer paid beyond the order is neither gross nor fee.
+  const onTop = Math.max(0, amount - (requested ?? amount))
+  const gross = fromHundredths(amount - onTop, currency)
+  const fee = fees === null ? null : fromHundredths(fees - onTop, currency)
   return gross === undefined || fee === undefined ? undefined : { id, domain, reference, gross, fee }
 }
 

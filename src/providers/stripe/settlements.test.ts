@@ -108,7 +108,7 @@ for (const [category, type, changes, ours] of [
     'refund',
     'payment_refund',
     { amount: -40, net: -40, source: { object: 'refund', id: 're_1', ...ofIntent } },
-    { kind: 'refund', gross: -40, net: -40, ...names },
+    { kind: 'refund', id: 're_1', gross: -40, net: -40, ...names },
   ],
   [
     'refund_failure',

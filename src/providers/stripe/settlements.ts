@@ -98,7 +98,10 @@ export function linesReader(payoutId: string): (value: unknown) => ListedSettlem
     currency ??= said.currency
     if (said.currency !== currency) return undefined
     if (type === 'payout' && idOf(source) === payoutId) return null
-    return { id, kind: CATEGORIES.get(category ?? '') ?? 'adjustment', ...namesOf(source), gross, fee, net }
+    const kind = CATEGORIES.get(category ?? '') ?? 'adjustment'
+    // A refund is taken from the balance once, and can be told from others of its payment by its own id.
+    const refundId = category === 'refund' ? idOf(source) : undefined
+    return { id: refundId ?? id, kind, ...namesOf(source), gross, fee, net }
   }
 }
 
