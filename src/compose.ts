@@ -162,6 +162,7 @@ async function startHttp(config: Config, log: Logger, deps: CommandDeps, keys: K
     log,
     verifyCredential,
     masterKey: keys.secretKey,
+    settlesAtHour: config.sandboxSettlesAt,
     publicUrl: () => baseUrl,
     serverUrl: () => serverUrl,
   })

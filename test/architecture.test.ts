@@ -23,11 +23,11 @@ const ORDER = [
  * http/ itself uses them all.
  */
 const ROOMS: Record<string, string[]> = {
-  'src/payments': ['state', 'store', '', 'refunds', 'settle', 'transfers', 'start', 'upkeep'],
+  'src/payments': ['state', 'store', '', 'refunds', 'settlements', 'settle', 'transfers', 'start', 'upkeep'],
   'src/http': ['contract', 'server', 'checkout', 'api', 'dashboard', 'guides', ''],
 }
 /** The port, which is the first two, and what all adapters use. */
-const SHARED = ['provider', 'capabilities', 'json-parsers', 'failure', 'spread-reversed'].map(
+const SHARED = ['provider', 'capabilities', 'json-parsers', 'failure', 'settlement-difference', 'spread-reversed'].map(
   (name) => `src/providers/${name}.ts`,
 )
 
@@ -142,7 +142,7 @@ test('every provider folder has the same files', () => {
   ]
   // `api.ts`: HTTP helpers that several files share. `charges.ts`: the starts without a payment page. `keys.ts` and
   // `simulator`: the sandbox provider is part of the service.
-  const OPTIONAL = ['api.ts', 'charges.ts', 'keys.ts', 'refunds.ts', 'reversals.ts', 'simulator']
+  const OPTIONAL = ['api.ts', 'charges.ts', 'keys.ts', 'refunds.ts', 'reversals.ts', 'settlements.ts', 'simulator']
   for (const name of providers) {
     const files = readdirSync(join(ROOT, 'src/providers', name))
     assert.deepEqual(

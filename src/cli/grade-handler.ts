@@ -258,6 +258,7 @@ function paidOnSecondAttempt(now: Date, given: string | undefined): PaymentState
       paymentId: payment.id,
       merchantId: payment.merchantId,
       mode: payment.mode,
+      feeCharged: null,
       keysVersion: 0,
       number,
       reference: newAttemptReference(reference, place),

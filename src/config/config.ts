@@ -45,6 +45,8 @@ export interface Config {
   otlpEndpoint: string | undefined
   /** Proxies whose X-Forwarded-For header is trusted. */
   trustProxy: string[]
+  /** The hour of the day, in UTC, at which the sandbox provider settles. */
+  sandboxSettlesAt: number
   /** Days after which rows are deleted; undefined: never. See docs/operations/retention.md. */
   retention: { transportDays: number | undefined; sandboxDays: number | undefined; moneyDays: number | undefined }
 }
@@ -194,6 +196,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     isDevelopment ? 'sandbox' : 'never',
   )
   const logLevel = oneOf('LOG_LEVEL', LOG_LEVELS, 'info')
+  const settlesAt = given('SANDBOX_SETTLES_AT') ?? '5'
+  if (!/^(1?\d|2[0-3])$/.test(settlesAt)) wrong('SANDBOX_SETTLES_AT', `"${settlesAt}" is not an hour from 0 to 23`)
   const retention = {
     transportDays: days(
       'RETENTION_TRANSPORT_DAYS',
@@ -241,6 +245,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     smtpFrom,
     otlpEndpoint: otlpEndpoint?.href,
     trustProxy,
+    sandboxSettlesAt: Number(settlesAt),
     retention,
   }
 }

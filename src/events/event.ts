@@ -2,13 +2,13 @@ import type { EventId, MerchantId, PaymentId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 import type { Place } from '../kernel/place.ts'
 
-/** A change of a payment, or of a case. Recorded in the transaction of the change and immutable. */
+/** A change of a payment, a case or a settlement. Recorded in the transaction of the change and immutable. */
 export interface Event {
   id: EventId
   place: Place
   merchantId: MerchantId
   mode: Mode
-  /** Null: of a case without a payment. */
+  /** Null: of a case without a payment, or of a settlement. */
   paymentId: PaymentId | null
   type: EventType
   /** Increases by one with each change of the payment, so that a receiver can ignore stale events. */
@@ -40,6 +40,8 @@ export const ANNOUNCED = [
   'dispute.lost',
   'case.opened',
   'case.closed',
+  'settlement.paid',
+  'settlement.difference',
 ] as const
 
 /** Internal event types. With them, the audit derives every state again from its events. */

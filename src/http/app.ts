@@ -9,6 +9,7 @@ import type { PaymentDeps } from '../payments/deps.ts'
 import { type Links, linksOn } from '../payments/links.ts'
 import type { PaymentBatch } from '../payments/start/create-payment.ts'
 import type { DeliveryDependencies } from '../webhooks/delivery-loop.ts'
+import { bankStatementRoutes } from './api/bank-statements.ts'
 import { cardRoutes } from './api/cards.ts'
 import { caseRoutes } from './api/cases.ts'
 import { channelRoutes } from './api/channels.ts'
@@ -24,6 +25,7 @@ import { noticeRoutes } from './api/notices.ts'
 import { inputRoutes, paymentListRoutes, paymentRoutes } from './api/payments.ts'
 import { refundRoutes } from './api/refunds.ts'
 import { declareScopes } from './api/scopes.ts'
+import { settlementRoutes } from './api/settlements.ts'
 import { webhookEndpointRoutes } from './api/webhook-endpoints.ts'
 import { type Documents, documents as documentsOf } from './checkout/document.ts'
 import { pageOf } from './checkout/embed.ts'
@@ -151,6 +153,8 @@ async function registerCallerRoutes(
       refundRoutes(api, { ...deps, links })
       caseRoutes(api, { ...deps, links })
       disputeRoutes(api, deps)
+      settlementRoutes(api, { ...deps, links })
+      bankStatementRoutes(api, { ...deps, links })
       cardRoutes(api, deps)
       integrationRoutes(api, { ...deps, links })
       feeRoutes(api, deps)

@@ -14,6 +14,7 @@ import {
   RefundRequest,
   RefundRetry,
 } from './contract/attempt.ts'
+import { BankCreditAssignment, BankStatement } from './contract/bank-statement.ts'
 import { Case, CaseClosing } from './contract/case.ts'
 import { OfferedChannel } from './contract/channels.ts'
 import { Checkout, CheckoutRequest } from './contract/checkout.ts'
@@ -22,6 +23,7 @@ import { Integration, IntegrationRequest } from './contract/integration.ts'
 import { Link, LinkChanges, LinkRequest } from './contract/link.ts'
 import { InputRequest, Payment, WidgetToken } from './contract/payment.ts'
 import { ProblemAnswer, problemExamples, problemResponse } from './contract/problem.ts'
+import { Settlement, SettlementLine } from './contract/settlement.ts'
 import { Endpoint, EndpointChanges, EndpointRequest, RedeliverRequest } from './contract/webhook.ts'
 import { webhookEvents } from './contract/webhook-events.ts'
 import { addExamples } from './openapi-examples.ts'
@@ -53,6 +55,10 @@ const SCHEMAS = [
   Case,
   CaseClosing,
   Dispute,
+  Settlement,
+  SettlementLine,
+  BankStatement,
+  BankCreditAssignment,
   Card,
   QuoteRequest,
   OfferedChannel,
@@ -94,6 +100,7 @@ export async function describeApi(app: App, baseUrl: () => string, limits: Limit
         { name: 'Checkouts' },
         { name: 'Links' },
         { name: 'Payments' },
+        { name: 'Settlements', description: 'What the providers pay out to your bank account.' },
         { name: 'Cards' },
         { name: 'Integrations' },
         { name: 'Webhooks' },

@@ -27,6 +27,7 @@ export type EndpointId = Id<'endpoint'>
 export type DisputeId = Id<'dispute'>
 export type ReviewId = Id<'review'>
 export type CaseId = Id<'case'>
+export type SettlementId = Id<'settlement'>
 export type MemberId = Id<'member'>
 export type SessionId = Id<'session'>
 export type PasskeyId = Id<'passkey'>
@@ -46,6 +47,7 @@ const PREFIX = {
   dispute: 'dsp_',
   review: 'rev_',
   case: 'cas_',
+  settlement: 'stl_',
   member: 'mem_',
   session: 'ses_',
   passkey: 'pky_',

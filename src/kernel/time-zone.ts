@@ -23,6 +23,17 @@ export function startOfDay(day: string, zone: string): Date {
   return new Date(Math.floor(start / HOUR_MS) * HOUR_MS)
 }
 
+/** The day of that time in a zone: 2026-01-31. */
+export function dayIn(at: Date, zone: string): string {
+  return new Date(at.getTime() + offsetAt(at.getTime(), zone)).toISOString().slice(0, 10)
+}
+
+/** The zone of a country that has one; of others, UTC. */
+export function zoneOfCountry(country: string): string {
+  const [zone, ...others] = new Intl.Locale(`und-${country}`).getTimeZones?.() ?? []
+  return zone && others.length === 0 ? zone : 'UTC'
+}
+
 /** Local time minus UTC, in milliseconds. */
 function offsetAt(time: number, zone: string): number {
   const parts = formatOf(zone).formatToParts(time)

@@ -2,6 +2,7 @@ import type { Queries, Transaction } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
 import type { Country } from '../kernel/country.ts'
 import { idOf, type MerchantId, uuidOf } from '../kernel/ids.ts'
+import { zoneOfCountry } from '../kernel/time-zone.ts'
 import type { Merchant, MerchantSettings } from './merchant.ts'
 
 interface MerchantRow {
@@ -54,6 +55,14 @@ export async function lockSettings(tx: Transaction, id: MerchantId): Promise<Mer
     sql`select name, country, time_zone from merchants where id = ${uuidOf(id)} for update`,
   )
   return row && { name: row.name, country: row.country as Country, timeZone: row.time_zone }
+}
+
+/** In which days are shown: the one that was chosen, or the country's. */
+export async function zoneOf(db: Queries, id: MerchantId): Promise<string> {
+  const row = await db.row<{ country: string; time_zone: string | null }>(
+    sql`select country, time_zone from merchants where id = ${uuidOf(id)}`,
+  )
+  return row?.time_zone ?? zoneOfCountry(row?.country ?? '')
 }
 
 export async function saveSettings(tx: Transaction, id: MerchantId, settings: MerchantSettings): Promise<void> {

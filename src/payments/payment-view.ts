@@ -20,6 +20,7 @@ export function viewOf({ payment, attempts, cases }: PaymentState, refunds: Refu
     country,
     customerBearsCharge,
     fee: paidWith?.fee ?? null,
+    feeCharged: paidWith?.feeCharged ?? null,
     amountCharged: paidWith?.amountCharged ?? null,
     amountPaid: payment.amountPaid,
     amountRefunded: payment.amountRefunded,
@@ -51,6 +52,7 @@ export function attemptView(attempt: Attempt, cases: Case[]) {
     status,
     amountCharged,
     fee,
+    feeCharged: attempt.feeCharged,
     amountReceived: attempt.amountReceived,
     failure: failure && {
       code: failure.code,

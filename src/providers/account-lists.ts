@@ -1,4 +1,4 @@
-import type { Money } from '../kernel/money.ts'
+import type { Currency, Money } from '../kernel/money.ts'
 import type { Receipt, Unknown } from './provider.ts'
 
 /** The port's lists of a whole account. For reconciliation. */
@@ -9,6 +9,10 @@ export interface AccountLists {
   transactions?: ListReader<ListedTransaction>
   refunds?: ListReader<OfAccount<ListedRefund>>
   disputes?: ListReader<OfAccount<ListedDispute>>
+  /** What the provider pays out to the bank account, by `madeAt`. Only what is ours: no account of a split partner. */
+  settlements?: ListReader<ListedSettlement>
+  /** Of one that `hasLines`. Page by page, and each line once. */
+  settlementLines?(settlementId: string, cursor: string | null): Promise<ListAnswer<ListedSettlementLine>>
 }
 
 export type ListReader<Entry> = (range: TimeRange, cursor: string | null) => Promise<ListAnswer<Entry>>
@@ -91,4 +95,52 @@ export interface ListedDispute {
   /** When the merchant has to have answered it. */
   respondBy: Date | null
   openedAt: Date
+}
+
+/**
+ * Amounts are in its currency, in minor units, and null where the provider does not name them. With all four
+ * `gross - fees - deductions = net`; with lines, the sum of their `net`, less `deductions`, is `net`. The caller checks
+ * both.
+ */
+export interface ListedSettlement {
+  /** The provider's, unique within the account. */
+  id: string
+  currency: Currency
+  /** `pending` also when it is held back; `failed` also when it was cancelled. A `paid` one may fail later. */
+  status: 'pending' | 'paid' | 'failed'
+  /** Why it failed or is held back, when the provider says so. */
+  because: string | null
+  madeAt: Date
+  /** A day in the provider's country: 2026-05-31. */
+  expectedOn: string | null
+  paidAt: Date | null
+  gross: number | null
+  fees: number | null
+  /** What was kept back and no line names: a sum of refunds, a chargeback, stamp duty. Lower than 0: it was added. */
+  deductions: number | null
+  /** What reaches the bank account. */
+  net: number | null
+  bankReference: string | null
+  /** False: the provider does not say which payments it is for, or not yet. */
+  hasLines: boolean
+  /** An equation of the provider's own facts that does not hold, in words and with both numbers. Null: all hold. */
+  difference: string | null
+}
+
+/** Signed: a payment is above 0, a refund, a lost dispute or a fee of its own below. `gross - fee = net`. */
+export interface ListedSettlementLine extends OfOrder {
+  /** The provider's id of the line, unique within the settlement; null where it has none. */
+  id: string | null
+  /** A dispute that was won again is a `dispute` above 0. */
+  kind: 'payment' | 'refund' | 'dispute' | 'fee' | 'adjustment'
+  gross: number
+  /** Both null: the provider names neither. */
+  fee: number | null
+  net: number | null
+}
+
+/** A settlement with all of its lines, as a signed notice names it. */
+export interface NoticedSettlement {
+  settlement: ListedSettlement
+  lines: ListedSettlementLine[]
 }

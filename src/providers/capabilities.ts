@@ -37,6 +37,8 @@ export interface Capabilities {
   refundNeedsAccount?: Channel[]
   /** How many days a refund takes at most, until a person should look at it. Default: 3. */
   refundTakesDays?: number
+  /** How many working days after a payment its money is paid out; absent: 2. Known for providers that list it. */
+  settles?: { workingDays: number; byCountry?: Record<string, number> }
   /** Some of what it says of an order comes in notices alone: `OrderHandle.notices` has it. */
   noticesHaveFacts?: true
   /**

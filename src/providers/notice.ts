@@ -1,3 +1,4 @@
+import type { NoticedSettlement } from './account-lists.ts'
 import type { Receipt } from './provider.ts'
 
 /** The port's notices (webhooks): see `ProviderClient.readNotice`. */
@@ -37,6 +38,8 @@ export type NoticeReading =
       facts?: Facts
       /** The same, where it may name the customer: it is erased with them. */
       personalFacts?: Facts
+      /** What it pays out, where no list says so. It then says `other`, and names no order. */
+      settlement?: NoticedSettlement
     }
 
 /** By the adapter's own names. */

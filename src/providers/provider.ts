@@ -11,30 +11,9 @@ import type { Facts, NoticeReading, RawNotice } from './notice.ts'
 import type { Start, Started, Submitted } from './start.ts'
 
 export type { ProviderAnswer, ProviderCall, ProviderHttp, Unknown } from '../outbound/provider-http.ts'
-export type {
-  AccountLists,
-  ListAnswer,
-  ListedDispute,
-  ListedRefund,
-  ListedTransaction,
-  ListReader,
-  OfAccount,
-  OfOrder,
-  TimeRange,
-} from './account-lists.ts'
+export type * from './account-lists.ts'
 export type { Facts, NoticeReading, RawNotice } from './notice.ts'
-export type {
-  AccountStart,
-  CodeWanted,
-  DialStart,
-  LinkStart,
-  PayToStart,
-  PromptStart,
-  QrStart,
-  Start,
-  Started,
-  Submitted,
-} from './start.ts'
+export type * from './start.ts'
 
 /**
  * The port: the interface of every payment provider. It knows channels, not brands.
@@ -245,6 +224,11 @@ export interface Receipt {
    * a share of 0.
    */
   returnedIsOfOrder?: true
+  /**
+   * What the provider really charges the merchant for it, in minor units of `amount.currency`, taxes included. Absent:
+   * it does not say so here, or charges in another currency.
+   */
+  fee?: number
   /** No list of the provider names what went back, so `returned` is all of it. A list may lag. */
   returnedIsUnlisted?: true
 }

@@ -2,6 +2,8 @@ import { LAST_UUID, uuidOf } from '../kernel/ids.ts'
 import { providerCalls, reconciliationFailures } from '../metrics/instruments.ts'
 import { type CallLimits, type ClaimedWork, integrationKey, NO_LIMITS, startWithin } from '../outbound/call-limits.ts'
 import type { PaymentDeps } from '../payments/deps.ts'
+import { readNextLines, recordSettlements } from '../payments/settlements/import-settlements.ts'
+import { reportUnsettled } from '../payments/settlements/report-unsettled.ts'
 import { openAccountCase } from '../payments/store/other-cases.ts'
 import {
   absentReceipts,
@@ -9,10 +11,11 @@ import {
   countReceipts,
   hasAttemptsSince,
 } from '../payments/store/provider-audit.ts'
+import { oldestPending } from '../payments/store/settlements.ts'
 import { askForAbsent, askForOpen, bookDifferences } from './book-differences.ts'
 import { type Compared, compareEntries, unreadableOfOurs } from './compare-entries.ts'
 import { watchEarlierAccount } from './earlier-account.ts'
-import { type ListKind, readPage } from './read-list.ts'
+import { type ListKind, readPage, readSettlementPage } from './read-list.ts'
 import {
   claimDueRuns,
   forgetListed,
@@ -30,6 +33,8 @@ import {
 import { isStale, LISTED_DAILY_MS, lateAfterMs, nextDue, rangeOf, retryAt, windowOf } from './windows.ts'
 
 const HOUR_MS = 3_600_000
+/** A payout may be pending for months. */
+const MOST_PENDING_MS = 180 * 24 * HOUR_MS
 /** A list may lag: younger receipts are looked for by the next run. */
 const LAG_MS = HOUR_MS
 /** Orders that are asked for by themselves in one step, and in one run. */
@@ -84,6 +89,7 @@ async function step(deps: PaymentDeps, claimed: Run): Promise<void> {
     )
   if (run.startedAt !== claimed.startedAt && run.kind === 'transactions') await forgetListed(deps.database, run)
   if (run.kind === 'open') return askOpen(deps, run)
+  if (run.kind === 'settlements') return importStep(deps, run)
   if (run.phase === 'absent') return askAbsent(deps, run)
   return readNextPage(deps, run, run.kind)
 }
@@ -129,6 +135,46 @@ async function readNextPage(deps: PaymentDeps, run: Begun, kind: ListKind): Prom
   if (!isLast) return saveProgress(database, read, clock.now())
   const looksForAbsent = windowOf(run.window).findsAbsent && kind === 'transactions' && unsupported === null
   return looksForAbsent ? saveProgress(database, { ...read, phase: 'absent' }, clock.now()) : finish(deps, read)
+}
+
+/** Until the list has ended, then the lines of what is new, page by page. */
+async function importStep(deps: PaymentDeps, run: Begun): Promise<void> {
+  const { database, clock } = deps
+  if (run.phase === 'lines') {
+    const read = await readNextLines(deps, run)
+    if (typeof read === 'object') return fail(deps, run, read.because)
+    if (read === 'read') return saveProgress(database, run, clock.now())
+    // Once a day: its numbers change with each payment.
+    if (run.window === '60 days') await reportUnsettled(deps, run)
+    return finish(deps, run)
+  }
+  const versions = await deps.providers.keysVersions(run, run.provider)
+  const keysVersion = run.readWith ?? versions[0]
+  if (keysVersion === undefined) return finish(deps, run)
+  const from = await oldestPending(database, run, new Date(run.startedAt.getTime() - MOST_PENDING_MS))
+  const range = from && from < run.range.from ? { ...run.range, from } : run.range
+  const what = { kind: 'settlements' as const, keysVersion, range, cursor: run.cursor }
+  const page = await readSettlementPage(deps.providers, run, what)
+  providerCalls.inc({ provider: run.provider, mode: run.mode, call: 'list settlements', outcome: page.kind })
+  if (page.kind === 'unknown') return fail(deps, run, page.because)
+  const entries = page.kind === 'page' ? page.entries : []
+  const booked = await recordSettlements(deps, { ...run, keysVersion }, entries)
+  const { counts } = run
+  const listed = { ...counts, listed: counts.listed + entries.length, booked: counts.booked + booked }
+  const nextCursor = page.kind === 'page' ? page.nextCursor : null
+  const next = versions[versions.indexOf(keysVersion) + 1]
+  const isLast = nextCursor === null && next === undefined
+  const unsupported = page.kind === 'unsupported' ? page.because : run.unsupported
+  if (isLast && unsupported !== null) return finish(deps, { ...run, unsupported })
+  await saveProgress(
+    database,
+    {
+      ...{ ...run, unsupported, cursor: nextCursor, counts: listed },
+      readWith: nextCursor === null ? (next ?? keysVersion) : keysVersion,
+      ...(isLast && { phase: 'lines' as const }),
+    },
+    clock.now(),
+  )
 }
 
 async function bookPage(

@@ -19,7 +19,7 @@ export interface Run extends AuditScope {
   /** Null: no run is under way. */
   startedAt: Date | null
   range: Range | null
-  phase: 'list' | 'absent'
+  phase: 'list' | 'absent' | 'lines'
   /** Which keys the list is read with; null before the first page. */
   readWith: number | null
   cursor: string | null

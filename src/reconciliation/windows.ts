@@ -6,7 +6,7 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
 /** The lists of an account, and `open`: unfinished refunds and disputes, order by order. */
-export type RunKind = 'transactions' | 'refunds' | 'disputes' | 'open'
+export type RunKind = 'transactions' | 'refunds' | 'disputes' | 'settlements' | 'open'
 export type WindowName = keyof typeof WINDOWS | 'by hand'
 
 interface Window {
@@ -36,6 +36,8 @@ export const WINDOWS = {
   },
   // A reversal without a refund is in the list of transactions alone.
   '180 days': { kinds: ['transactions', 'refunds', 'disputes'], lengthMs: 180 * DAY, everyMs: 7 * DAY },
+  '10 days': { kinds: ['settlements'], lengthMs: 10 * DAY, everyMs: HOUR },
+  '60 days': { kinds: ['settlements'], lengthMs: 60 * DAY, everyMs: DAY },
   open: { kinds: ['open'], lengthMs: 180 * DAY, everyMs: DAY },
 } as const satisfies Record<string, Window>
 

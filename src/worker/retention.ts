@@ -3,6 +3,7 @@ import { DeleteBatches, DeletingElsewhere } from '../database/delete-batches.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Mode } from '../kernel/mode.ts'
 import { deleteOldProviderCalls } from '../payments/store/delete-old.ts'
+import { deleteOldCredits, deleteOldSettlements } from '../payments/store/delete-old-settlements.ts'
 import { deleteOldCalls } from '../payments/store/idempotent-calls.ts'
 import { deleteFinishedNotices, deleteUnmatchedNotices } from '../payments/store/notices.ts'
 import { deleteOldPayments } from '../payments/upkeep/delete-old-payments.ts'
@@ -74,6 +75,8 @@ export function purgesOf(
     ),
     paymentsPurge(database, 'sandbox', sandboxDays),
     paymentsPurge(database, 'live', moneyDays),
+    ...settlementPurges('sandbox', sandboxDays),
+    ...settlementPurges('live', moneyDays),
   ]
 }
 
@@ -112,6 +115,11 @@ function paymentsPurge(database: Database, mode: Mode, days: number | undefined)
     run: (batches, before) => deleteOldPayments({ database, batches }, mode, before),
   }
 }
+
+const settlementPurges = (mode: Mode, days: number | undefined): Purge[] => [
+  purge(`${mode}_settlements`, ['settlements', 'settlement_lines'], days, deleteOldSettlements(mode)),
+  purge(`${mode}_bank_credits`, ['bank_credits'], days, deleteOldCredits(mode)),
+]
 
 /** Deletes old rows. Any number of processes may run it: one batch is deleted at a time. */
 export function retentionJob({ database, clock }: { database: Database; clock: Clock }, purges: Purge[]): Job {

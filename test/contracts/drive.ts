@@ -221,14 +221,19 @@ async function listAll({ fake, connection }: Journey): Promise<void> {
     assert.equal((await connection.check(handle)).kind, 'paid')
   }
   const range = { from: new Date(Date.now() - 3_600_000), to: new Date(Date.now() + 60_000) }
-  for (const list of Object.values(connection.lists ?? {})) {
-    let cursor: string | null = null
-    do {
-      const page: ListAnswer<unknown> = await list(range, cursor)
-      assert.ok(page.kind === 'page', page.kind)
-      cursor = page.nextCursor
-    } while (cursor !== null)
-  }
+  const settled = fake.settle?.()
+  const { settlementLines, ...byTime } = connection.lists ?? {}
+  for (const list of Object.values(byTime)) await readToItsEnd((cursor) => list(range, cursor))
+  if (settled && settlementLines) await readToItsEnd((cursor) => settlementLines(settled, cursor))
+}
+
+async function readToItsEnd(read: (cursor: string | null) => Promise<ListAnswer<unknown>>): Promise<void> {
+  let cursor: string | null = null
+  do {
+    const page: ListAnswer<unknown> = await read(cursor)
+    assert.ok(page.kind === 'page', page.kind)
+    cursor = page.nextCursor
+  } while (cursor !== null)
 }
 
 const CUSTOMERS: Order['customer'][] = [

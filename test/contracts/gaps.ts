@@ -82,6 +82,31 @@ export const PAYSTACK_GAPS: Gap[] = [
       'their page about lists says `perPage` for every list, and the description `per_page` for this one; both are sent',
     source: 'https://paystack.com/docs/api/pagination/',
   },
+  ...(['from', 'to'] as const).map(
+    (name): Gap => ({
+      name: `settlements by time: ${name}`,
+      ...{ call: 'GET /settlement', field: `query.${name}`, rule: 'unknown field' },
+      schema: { type: 'string', format: 'date-time' },
+      because: 'the description that others have corrected has it as a filter of the list',
+      source: 'https://github.com/alexasomba/paystack-openapi',
+    }),
+  ),
+  {
+    name: 'settlements of the main account',
+    ...{ call: 'GET /settlement', field: 'query.subaccount', rule: 'unknown field' },
+    schema: { type: 'string', enum: ['none'] },
+    because: 'the description that others have corrected has it, with “none” for the main account alone',
+    source: 'https://github.com/alexasomba/paystack-openapi',
+  },
+  ...(['perPage', 'page'] as const).map(
+    (name): Gap => ({
+      name: `pages of a settlement: ${name}`,
+      ...{ call: 'GET /settlement/{id}/transactions', field: `query.${name}`, rule: 'unknown field' },
+      schema: { type: 'integer' },
+      because: 'their page about lists has it for every list, and the sample of this one counts its pages',
+      source: 'https://paystack.com/docs/api/pagination/',
+    }),
+  ),
 ]
 
 const NEWER = 'the description is of 2023-08-16, and we speak 2026-10-28.endive'

@@ -7,7 +7,9 @@ import { type Currency, money } from '../../src/kernel/money.ts'
 import type { Order, RefundOrder } from '../../src/providers/provider.ts'
 import { VERSION } from '../../src/providers/stripe/adapter.ts'
 import { chargeFor, encode, refundFor, sessionFor } from '../../src/providers/stripe/mapping.ts'
+import { linesReader, readPayout } from '../../src/providers/stripe/settlements.ts'
 import { readCharge, readDispute, readIntent, readRefund, readSession } from '../../src/providers/stripe/wire.ts'
+import { createPayouts } from '../fakes/stripe/payouts.ts'
 import { createBooks } from '../fakes/stripe/state.ts'
 import { readForm } from './form.ts'
 
@@ -67,6 +69,17 @@ const CHARGE = [
   ...fieldsOf<Stripe.Charge>()('amount_refunded', 'disputed', 'payment_intent'),
   'metadata.reference',
 ]
+const PAYOUT = [
+  ...fieldsOf<Stripe.Payout>()('id', 'object', 'status', 'amount', 'currency', 'created', 'arrival_date', 'automatic'),
+  ...fieldsOf<Stripe.Payout>()('reconciliation_status', 'failure_code', 'failure_message', 'reversed_by', 'trace_id'),
+  ...under('trace_id', fieldsOf<Stripe.Payout.TraceId>()('value')),
+]
+const LINE = [
+  ...fieldsOf<Stripe.BalanceTransaction>()('id', 'object', 'amount', 'fee', 'net', 'currency', 'type', 'source'),
+  ...fieldsOf<Stripe.BalanceTransaction>()('reporting_category'),
+  ...under('source', fieldsOf<Stripe.Charge>()('payment_intent', 'metadata')),
+  'source.metadata.reference',
+]
 
 /** A copy that records which of its fields are read. */
 function recording(value: unknown, seen: Set<string>, path = ''): unknown {
@@ -104,7 +117,14 @@ function samples() {
     charge: 'ch_1',
   }
   Object.assign(intent, { lastError })
+  const payouts = createPayouts(books)
+  payouts.settle()
+  const [payout] = payouts.made
+  const [row] = payout?.rows ?? []
+  assert.ok(payout && row)
   return {
+    payout: payouts.payoutObject(payout),
+    line: payouts.rowObject(row, true),
     session: books.sessionObject(session, () => true),
     intent: books.intentObject(intent, () => true),
     charge: books.chargeObject(intent),
@@ -119,6 +139,8 @@ for (const [name, read, listed] of [
   ['charge', readCharge, CHARGE],
   ['refund', readRefund, REFUND],
   ['dispute', readDispute, DISPUTE],
+  ['payout', readPayout, PAYOUT],
+  ['line', linesReader('po_1'), LINE],
 ] as const) {
   test(`every field that is read from a ${name} exists in Stripe's own types`, () => {
     const seen = new Set<string>()

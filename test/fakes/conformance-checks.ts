@@ -116,7 +116,9 @@ export async function everyCall(rig: Rig, handle: OrderHandle): Promise<[string,
   const { listReversals, lists } = connection
   if (listReversals) calls.push(['listReversals', () => listReversals(handle, ['1'])])
   const range = { from: new Date(Date.now() - 60_000), to: new Date(Date.now() + 60_000) }
-  for (const [name, list] of Object.entries(lists ?? {})) calls.push([`lists.${name}`, () => list(range, null)])
+  const { settlementLines, ...byTime } = lists ?? {}
+  for (const [name, list] of Object.entries(byTime)) calls.push([`lists.${name}`, () => list(range, null)])
+  if (settlementLines) calls.push(['lists.settlementLines', () => settlementLines('1', null)])
   return Promise.all(
     calls.map(async ([name, call]): Promise<[string, string, string]> => {
       const said = await call()

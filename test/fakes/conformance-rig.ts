@@ -74,7 +74,18 @@ export interface Rig {
   listsLag?(ms: number): void
   /** A shop that is none of ours uses the same account: one payment, of which a part was refunded. */
   otherShopSells?(): void
+  /**
+   * Pays out what it has taken in the currency of `price` and has not paid out before, less its fees and, in lists,
+   * what went back. Returns its id. `late`: it was expected three days ago, and is not paid. `short`: less arrives than
+   * its own sums say. `member missing`: the sums have a payment that is not among its lines. A fake whose provider
+   * sends a notice queues it.
+   */
+  settle?(fault?: SettlementFault): string
+  /** The body of the notice of a settlement, of a provider that tells of it in notices alone. */
+  settlementNotice?(id: string): Buffer
 }
+
+export type SettlementFault = 'late' | 'short' | 'member missing'
 
 export interface NoticeRig {
   /** Signed as the provider signs. */
@@ -146,6 +157,10 @@ export interface Features {
   ordersLackOurReference?: boolean
   /** Only the whole of a payment can be refunded. */
   refundsWholeOnly?: boolean
+  /** How it tells of what it pays out; the fake has `settle`. */
+  settlements?: 'in lists' | 'in notices'
+  /** A receipt of a card payment says what the provider charges for it. */
+  namesFees?: boolean
   /** The channels that it offers beside cards and bank transfers; the rig has `approve`, `refuse` and `expire`. */
   channels?: readonly ChannelSample[]
 }

@@ -20,6 +20,7 @@ import { noticesConformance } from './conformance-notices.ts'
 import { offlineConformance } from './conformance-offline.ts'
 import { reversalsConformance } from './conformance-reversals.ts'
 import type { Features, Rig } from './conformance-rig.ts'
+import { settlementsConformance } from './conformance-settlements.ts'
 import { byTransfer, handleOf, newReference, orderOf, refundable, startedOrder } from './rig.ts'
 import { TROUBLES } from './upstream.ts'
 
@@ -32,6 +33,7 @@ export function conformanceSuite(
   offlineConformance(provider, async (t) => (await rigFor(t)).settings, features.channels?.[0])
   reversalsConformance(provider, features, rigFor)
   listsConformance(provider, features, rigFor)
+  settlementsConformance(provider, features, rigFor)
   noticesConformance(provider, features, rigFor)
   channelsConformance(provider, features, rigFor)
   const { name, pageTakesSavedCards, offers } = provider.capabilities

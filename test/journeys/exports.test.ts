@@ -87,7 +87,15 @@ test('payments: every column of every row of the merchant and mode, amounts in t
   assert.ok([createdAt, expiresAt].every((time) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(time ?? '')))
   assert.deepEqual(rest, {
     ...{ reference: 'ORDER-1', status: 'pending', late: 'false', needsReview: 'false', amount: '1250000' },
-    ...{ amountPaid: '0', amountRefunded: '0', fee: '75', currency: 'NGN', country: 'NG', email: 'ada@example.com' },
+    ...{
+      amountPaid: '0',
+      amountRefunded: '0',
+      fee: '75',
+      feeCharged: '',
+      currency: 'NGN',
+      country: 'NG',
+      email: 'ada@example.com',
+    },
     ...{ name: 'Obi, "Ada"', phoneNumber: "'+2348012345678", userId: '', attempts: '1', lastStatus: 'successful' },
     ...{ lastProvider: 'gateway', lastChannel: 'card', lastFailure: '', metadata: '{"note":"a,b"}', completedAt: '' },
   })

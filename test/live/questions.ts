@@ -44,12 +44,24 @@ function questionsFor(sandbox: Sandbox, { settings, baseURL }: Extract<Keys, { k
     ],
   ]
   const questions = wrongToken ? [...ofKeys, ...ofCards(sandbox, connection, wrongToken)] : ofKeys
-  const { lists } = connection
-  for (const [name, list] of Object.entries(lists ?? {})) {
+  const { settlementLines, ...byTime } = connection.lists ?? {}
+  for (const [name, list] of Object.entries(byTime)) {
     const range = { from: new Date(Date.now() - 3_600_000), to: new Date() }
     questions.push([
       `the ${name} of an hour are listed`,
       async () => expect(await list(range, null), 'page', 'unsupported'),
+    ])
+  }
+  const { settlements } = byTime
+  if (settlements && settlementLines) {
+    const range = { from: new Date(Date.now() - 90 * 86_400_000), to: new Date() }
+    questions.push([
+      'the lines of a settlement are listed, if there is one',
+      async () => {
+        const listed = expect(await settlements(range, null), 'page', 'unsupported')
+        const id = listed.kind === 'page' ? listed.entries.find(({ hasLines }) => hasLines)?.id : undefined
+        if (id) expect(await settlementLines(id, null), 'page')
+      },
     ])
   }
   if (provider.capabilities.offers['virtual-bank-account']) {

@@ -50,7 +50,7 @@ test('demo data has payments of every kind in the sandbox alone, the audit finds
   )
   const audit = await run('audit')
   assert.equal(audit.code, 0, audit.output)
-  assert.match(audit.output, /^300 payments and \d{3,} rollups audited: no differences\.$/m)
+  assert.match(audit.output, /^300 payments, \d+ settlements and \d{3,} rollups audited: no differences\.$/m)
   await database.rows(sql`
     update payments set amount = 1 where place = (select place from payments limit 1) and reference = (
       select min(reference) from payments where status = 'successful')`)

@@ -14,6 +14,7 @@ export const MERCHANT = '00000000-0000-7000-8000-00000000beef'
 export const SMALL_TABLES: Record<string, string> = {
   merchants: 'set up by the operator',
   merchant_logos: 'one for each merchant',
+  bank_columns: 'two for each merchant',
   credentials: 'a few for each merchant',
   integrations: 'one for each provider of a merchant',
   provider_accounts: 'one for each change of keys',

@@ -126,6 +126,13 @@ async function addObjects(database: Database, scope: Scope): Promise<Record<stri
     insert into links (place, id, merchant_id, mode, code, title, currency, country, customer_bears_charge, collect_name,
                        collect_phone_number, active, metadata)
     values (${place}, ${uuidOf(link)}, ${merchant}, ${mode}, ${code}, 'Class', 'NGN', 'NG', false, false, false, true, '{}')`)
+  const settlement = newId('settlement', now, place)
+  await database.rows(sql`
+    insert into settlements (place, id, merchant_id, mode, provider, account, provider_id, currency, status, made_at, has_lines, recorded_at)
+    values (${place}, ${uuidOf(settlement)}, ${merchant}, ${mode}, 'gateway', 0, ${settlement}, 'NGN', 'paid', now(), false, now())`)
+  const [credit] = await database.rows<{ id: number }>(sql`
+    insert into bank_credits (place, merchant_id, mode, currency, day, amount, number, line, recorded_at)
+    values (${place}, ${merchant}, ${mode}, 'NGN', now(), 700, 1, 2, now()) returning id`)
   const { endpoint } = await createEndpoint({ ...partsOn(database), secrets }, 'test', scope, wanted)
   return {
     reference: payment,
@@ -133,6 +140,8 @@ async function addObjects(database: Database, scope: Scope): Promise<Record<stri
     'refunds/id': refund,
     'disputes/id': dispute,
     'cases/id': found,
+    'settlements/id': settlement,
+    'bank-credits/id': `bank-${credit?.id}`,
     'events/id': event,
     'cards/id': card,
     'transfers/transfer': `receipt-${receipt?.id}`,
@@ -177,6 +186,11 @@ export const bodiesFor = (other: Party): Record<string, unknown> => ({
   'POST /merchants/:merchant/:mode/transfers/:transfer/match': { payment: 'unknown', amount: 700 },
   'POST /merchants/:merchant/:mode/transfers/:transfer/return': { amount: 700, byHand: true, note: 'By bank.' },
   'POST /merchants/:merchant/:mode/transfers/:transfer/note': { amount: 700, note: 'Known.' },
+  'POST /merchants/:merchant/:mode/bank-statements': {
+    csv: 'Day,Credit\n2026-05-04,5.00',
+    columns: { date: 'Day', amount: 'Credit' },
+  },
+  'PUT /merchants/:merchant/:mode/bank-credits/:id': { settlement: null },
   'POST /merchants/:merchant/:mode/events/redeliver': { from: '2026-01-01' },
   'POST /merchants/:merchant/:mode/webhook-endpoints': { url: 'https://shop.example/hook' },
   'PATCH /merchants/:merchant/:mode/webhook-endpoints/:id': { enabled: false },

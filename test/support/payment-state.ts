@@ -72,6 +72,7 @@ export function newAttempt({ payment, attempts }: PaymentState, channel: Attempt
     currency: NGN,
     amountCharged: PRICE,
     fee: 0,
+    feeCharged: null,
     amountReceived: 0,
     amountReturned: 0,
     amountRefunded: 0,

@@ -276,6 +276,8 @@ export interface Attempt {
   amountCharged: number
   /** The provider’s fee, part of `amountCharged`. */
   fee: number
+  /** The fee that the provider really kept; null until it says so, see docs/settlements.md. */
+  feeCharged: number | null
   /** The amount that has arrived through this attempt so far. */
   amountReceived: number
   failure: {
@@ -318,6 +320,8 @@ export interface Payment {
   country: string
   customerBearsCharge: boolean
   fee: number | null
+  /** The fee that the provider really kept. `fee` is the one that was calculated. */
+  feeCharged: number | null
   amountCharged: number | null
   amountPaid: number
   amountRefunded: number
@@ -427,7 +431,7 @@ export interface Case {
   reason: 'unmatched_money' | 'contradiction' | 'missing_at_provider' | 'unanswered' | 'refund_mismatch' | 'refund_failed' | 'surplus' | 'underpaid' | 'settlement_difference' | 'review'
   subject: {
     /** What the case is about. */
-    kind: 'attempt' | 'receipt' | 'refund' | 'dispute' | 'notice' | 'account'
+    kind: 'attempt' | 'receipt' | 'refund' | 'dispute' | 'notice' | 'account' | 'settlement'
     /** Its id; for an account, the name of the provider. */
     id: string
     /** The attempt’s reference, or the provider’s id. */
@@ -480,6 +484,86 @@ export interface Dispute {
   respondBy: string | null
   openedAt: string
   resolvedAt: string | null
+}
+
+export interface Settlement {
+  id: string
+  mode: 'sandbox' | 'live'
+  provider: string
+  /** The provider’s own id. */
+  providerId: string
+  /**
+   * `pending`: not paid out yet, or held back. `paid`: sent to the bank account. `failed`: the bank sent it
+   * back, or it was cancelled.
+   */
+  status: 'pending' | 'paid' | 'failed'
+  /** Why it failed or is held back, in the provider’s words. */
+  because: string | null
+  currency: string
+  /** What customers paid, less what was given back to them by name. In the lowest denomination. */
+  gross: number | null
+  /** What the provider kept. */
+  fees: number | null
+  /** What was kept back besides, and no line names. */
+  deductions: number | null
+  /** What reaches the bank account. */
+  net: number | null
+  expectedOn: string | null
+  paidAt: string | null
+  madeAt: string
+  bankReference: string | null
+  /** Null: the provider does not say which payments it is for, or they are not read yet. */
+  lines: {
+    count?: number
+    /** Lines of payments, refunds and disputes that are none of yours here. */
+    foreign?: number
+  } | null
+  /** The credit on the bank statement that was uploaded. */
+  bankCredit: {
+    id?: string
+    day?: string
+  } | null
+  /** What does not add up, with both numbers. There is a case, too. */
+  difference: string | null
+}
+
+export interface SettlementLine {
+  /** What it is about. A dispute above 0 was won again. */
+  kind: 'payment' | 'refund' | 'dispute' | 'fee' | 'adjustment'
+  /** Reference of your payment. Null: it names none of yours. */
+  payment: string | null
+  paymentId: string | null
+  /** At the provider. */
+  transactionId: string | null
+  /** `providerReference` of the attempt. */
+  orderReference: string | null
+  /** Below 0: taken from the payout. */
+  gross: number
+  /** Null: the provider does not say. */
+  fee: number | null
+  /** `gross` less `fee`. */
+  net: number | null
+}
+
+export interface BankStatement {
+  /** The file, with its header. Commas, semicolons or tabs. */
+  csv: string
+  /** Of the account. Default: NGN. */
+  currency?: string | null
+  /** Absent: those of your last statement. */
+  columns?: {
+    /** The name of the column with the day. */
+    date: string
+    /** The name of the column with the amount. Empty, 0 and negative ones are no credits. */
+    amount: string
+    /** Of days like 03/04/2026. Default: `day-month`. */
+    dateOrder?: 'day-month' | 'month-day'
+  }
+}
+
+export interface BankCreditAssignment {
+  /** The `stl_` id. Null: none. */
+  settlement: string | null
 }
 
 export interface Card {
@@ -602,7 +686,7 @@ export interface EndpointRequest {
   /** The URL that receives the events. In live mode https only. */
   url: string
   /** The events to send. Empty or absent: all events, including types that are added later. */
-  events?: ('payment.successful' | 'payment.cancelled' | 'payment.expired' | 'payment.underpaid' | 'payment.overpaid' | 'payment.surplus' | 'attempt.failed' | 'refund.successful' | 'refund.failed' | 'refund.needs_review' | 'dispute.opened' | 'dispute.updated' | 'dispute.won' | 'dispute.lost' | 'case.opened' | 'case.closed')[] | null
+  events?: ('payment.successful' | 'payment.cancelled' | 'payment.expired' | 'payment.underpaid' | 'payment.overpaid' | 'payment.surplus' | 'attempt.failed' | 'refund.successful' | 'refund.failed' | 'refund.needs_review' | 'dispute.opened' | 'dispute.updated' | 'dispute.won' | 'dispute.lost' | 'case.opened' | 'case.closed' | 'settlement.paid' | 'settlement.difference')[] | null
   enabled?: boolean | null
 }
 
@@ -610,7 +694,7 @@ export interface EndpointChanges {
   /** The URL that receives the events. In live mode https only. */
   url?: string | null
   /** The events to send. Empty or absent: all events, including types that are added later. */
-  events?: ('payment.successful' | 'payment.cancelled' | 'payment.expired' | 'payment.underpaid' | 'payment.overpaid' | 'payment.surplus' | 'attempt.failed' | 'refund.successful' | 'refund.failed' | 'refund.needs_review' | 'dispute.opened' | 'dispute.updated' | 'dispute.won' | 'dispute.lost' | 'case.opened' | 'case.closed')[] | null
+  events?: ('payment.successful' | 'payment.cancelled' | 'payment.expired' | 'payment.underpaid' | 'payment.overpaid' | 'payment.surplus' | 'attempt.failed' | 'refund.successful' | 'refund.failed' | 'refund.needs_review' | 'dispute.opened' | 'dispute.updated' | 'dispute.won' | 'dispute.lost' | 'case.opened' | 'case.closed' | 'settlement.paid' | 'settlement.difference')[] | null
   enabled?: boolean | null
 }
 
@@ -847,6 +931,231 @@ export interface Operations {
       data: Dispute
     }
   }
+  listSettlements: {
+    query: {
+      status?: 'pending' | 'paid' | 'failed'
+      provider?: string
+      currency?: string
+      /** Made at or after: RFC 3339, or a date. */
+      from?: string
+      /** Made before: RFC 3339, or a date. */
+      to?: string
+      /** Only paid ones that no bank statement shows. */
+      withoutBankCredit?: 'true'
+      /** 1 to 100; default 20. */
+      limit?: number
+      /** `nextCursor` of the previous page. */
+      cursor?: string
+    }
+    answer: {
+      data: Settlement[]
+      nextCursor: string | null
+    }
+  }
+  listUnsettled: {
+    query: {
+      provider?: string
+      /** Only those that are usually settled by now. */
+      late?: 'true'
+      /** 1 to 100; default 20. */
+      limit?: number
+      /** `nextCursor` of the previous page. */
+      cursor?: string
+    }
+    answer: {
+      data: {
+        /** Reference of the payment. Null: money of none, see Transfers. */
+        payment: string | null
+        paymentId: string | null
+        provider: string
+        transactionId: string
+        amount: number
+        currency: string
+        takenAt: string
+        /** By the provider’s usual delay, in working days. */
+        expectedOn: string
+        late: boolean
+      }[]
+      nextCursor: string | null
+    }
+  }
+  sumUnsettled: {
+    answer: {
+      data: {
+        provider: string
+        currency: string
+        /** Working days from a payment to its settlement. */
+        usualDays: number
+        payments: number
+        /** What was paid and no settlement has, before fees. */
+        amount: number
+        /** Of those payments: usually settled by now. */
+        late: number
+        lateAmount: number
+        /** Refunds and chargebacks that no settlement has deducted by name. */
+        refunds: number
+        refundAmount: number
+      }[]
+      nextCursor: null
+    }
+  }
+  sumChargedFees: {
+    query: {
+      /** The first day. */
+      from: string
+      /** The day after the last one: at most 366 later. */
+      to: string
+    }
+    answer: {
+      data: {
+        provider: string
+        currency: string
+        /** In UTC: 2026-11. */
+        month: string
+        /** With a known fee of the provider. */
+        payments: number
+        gross: number
+        /** As calculated when the customer paid. */
+        fees: number
+        /** As the provider kept them. */
+        feesCharged: number
+      }[]
+      nextCursor: null
+    }
+  }
+  refreshSettlements: {
+    answer: {
+      data: {
+        /** Accounts whose list is read now. 0: each was read in the last minute. */
+        due: number
+      }
+    }
+  }
+  getSettlement: {
+    answer: {
+      data: {
+        id: string
+        mode: 'sandbox' | 'live'
+        provider: string
+        /** The provider’s own id. */
+        providerId: string
+        /**
+         * `pending`: not paid out yet, or held back. `paid`: sent to the bank account. `failed`: the bank sent it
+         * back, or it was cancelled.
+         */
+        status: 'pending' | 'paid' | 'failed'
+        /** Why it failed or is held back, in the provider’s words. */
+        because: string | null
+        currency: string
+        /** What customers paid, less what was given back to them by name. In the lowest denomination. */
+        gross: number | null
+        /** What the provider kept. */
+        fees: number | null
+        /** What was kept back besides, and no line names. */
+        deductions: number | null
+        /** What reaches the bank account. */
+        net: number | null
+        expectedOn: string | null
+        paidAt: string | null
+        madeAt: string
+        bankReference: string | null
+        /** Null: the provider does not say which payments it is for, or they are not read yet. */
+        lines: {
+          count?: number
+          /** Lines of payments, refunds and disputes that are none of yours here. */
+          foreign?: number
+        } | null
+        /** The credit on the bank statement that was uploaded. */
+        bankCredit: {
+          id?: string
+          day?: string
+        } | null
+        /** What does not add up, with both numbers. There is a case, too. */
+        difference: string | null
+        /** The lines by what they are about. */
+        sums: {
+          kind: 'payment' | 'refund' | 'dispute' | 'fee' | 'adjustment'
+          count: number
+          gross: number
+          fees: number
+          net: number
+        }[]
+      }
+    }
+  }
+  listSettlementLines: {
+    query: {
+      /** Only lines that name no payment of yours. */
+      foreign?: 'true'
+      /** 1 to 100; default 20. */
+      limit?: number
+      /** `nextCursor` of the previous page. */
+      cursor?: string
+    }
+    answer: {
+      data: SettlementLine[]
+      nextCursor: string | null
+    }
+  }
+  uploadBankStatement: {
+    body: BankStatement
+    answer: {
+      data: {
+        /** Lines with a credit. */
+        credits: number
+        /** Lines without one. */
+        skipped: number
+        /** Of the credits: not on record before. */
+        added: number
+        /** Settlements that have found their credit now. */
+        matched: number
+      }
+    }
+  }
+  getBankColumns: {
+    answer: {
+      data: {
+        /** The name of the column with the day. */
+        date: string
+        /** The name of the column with the amount. Empty, 0 and negative ones are no credits. */
+        amount: string
+        /** Of days like 03/04/2026. Default: `day-month`. */
+        dateOrder: 'day-month' | 'month-day'
+      } | null
+    }
+  }
+  listBankCredits: {
+    query: {
+      /** Only those without a settlement. */
+      unmatched?: 'true'
+      /** 1 to 100; default 20. */
+      limit?: number
+      /** `nextCursor` of the previous page. */
+      cursor?: string
+    }
+    answer: {
+      data: {
+        id: string
+        day: string
+        amount: number
+        currency: string
+        /** Its line in the file. */
+        line: number
+        /** The settlement that it is. Null: none was found, or several fit. */
+        settlement: string | null
+      }[]
+      nextCursor: string | null
+    }
+  }
+  assignBankCredit: {
+    body: BankCreditAssignment
+    answer: {
+      data: {
+        id: string
+        settlement: string | null
+      }
+    }
+  }
   listCards: {
     query: {
       /** Cards saved with this `user.id`. */
@@ -1006,7 +1315,7 @@ export interface Operations {
     query: {
       /** Reference of a payment or attempt, or the `chk_` id. */
       payment?: string
-      type?: 'payment.successful' | 'payment.cancelled' | 'payment.expired' | 'payment.underpaid' | 'payment.overpaid' | 'payment.surplus' | 'attempt.failed' | 'refund.successful' | 'refund.failed' | 'refund.needs_review' | 'dispute.opened' | 'dispute.updated' | 'dispute.won' | 'dispute.lost' | 'case.opened' | 'case.closed'
+      type?: 'payment.successful' | 'payment.cancelled' | 'payment.expired' | 'payment.underpaid' | 'payment.overpaid' | 'payment.surplus' | 'attempt.failed' | 'refund.successful' | 'refund.failed' | 'refund.needs_review' | 'dispute.opened' | 'dispute.updated' | 'dispute.won' | 'dispute.lost' | 'case.opened' | 'case.closed' | 'settlement.paid' | 'settlement.difference'
       /** 1 to 100; default 20. */
       limit?: number
       /** `nextCursor` of the previous page. */
@@ -1084,8 +1393,9 @@ export interface Operations {
       needsReview?: 'true'
       /**
        * Names with commas, in the order of the file. Absent: all, which are id, reference, status, late,
-       * needsReview, amount, amountPaid, amountRefunded, fee, currency, country, email, name, phoneNumber, userId,
-       * attempts, lastStatus, lastProvider, lastChannel, lastFailure, metadata, createdAt, expiresAt, completedAt.
+       * needsReview, amount, amountPaid, amountRefunded, fee, feeCharged, currency, country, email, name,
+       * phoneNumber, userId, attempts, lastStatus, lastProvider, lastChannel, lastFailure, metadata, createdAt,
+       * expiresAt, completedAt.
        */
       columns?: string
       /** Begin with a byte order mark: Excel needs it to read UTF-8. */
@@ -1125,6 +1435,48 @@ export interface Operations {
       /**
        * Names with commas, in the order of the file. Absent: all, which are id, event, payment, type, endpoint,
        * url, state, tries, lastStatus, lastError, nextTryAt, createdAt.
+       */
+      columns?: string
+      /** Begin with a byte order mark: Excel needs it to read UTF-8. */
+      bom?: 'true'
+    }
+    answer: string
+  }
+  exportSettlements: {
+    query: {
+      status?: 'pending' | 'paid' | 'failed'
+      provider?: string
+      currency?: string
+      /** Made at or after: RFC 3339, or a date. */
+      from?: string
+      /** Made before: RFC 3339, or a date. */
+      to?: string
+      /**
+       * Names with commas, in the order of the file. Absent: all, which are id, provider, providerId, status,
+       * currency, gross, fees, deductions, net, grossDecimal, feesDecimal, deductionsDecimal, netDecimal,
+       * expectedOn, paidOn, paidAt, madeAt, bankReference, bankDay, lines, foreignLines, difference.
+       */
+      columns?: string
+      /** Begin with a byte order mark: Excel needs it to read UTF-8. */
+      bom?: 'true'
+    }
+    answer: string
+  }
+  exportSettlementLines: {
+    query: {
+      status?: 'pending' | 'paid' | 'failed'
+      provider?: string
+      currency?: string
+      /** Made at or after: RFC 3339, or a date. */
+      from?: string
+      /** Made before: RFC 3339, or a date. */
+      to?: string
+      /** The `stl_` id. Absent: the lines of all. */
+      settlement?: string
+      /**
+       * Names with commas, in the order of the file. Absent: all, which are settlement, provider, status, paidOn,
+       * kind, payment, paymentReference, transactionId, orderReference, currency, gross, fee, net, grossDecimal,
+       * feeDecimal, netDecimal.
        */
       columns?: string
       /** Begin with a byte order mark: Excel needs it to read UTF-8. */
@@ -1428,6 +1780,32 @@ export interface WebhookEvents {
     data: {
       payment: Payment | null
       case: Case
+    }
+  }
+  'settlement.paid': {
+    /** The same for each try. Handle each id once. */
+    id: string
+    type: 'settlement.paid'
+    timestamp: string
+    mode: 'sandbox' | 'live'
+    /** Rises with each change of the payment. */
+    sequence: number | null
+    data: {
+      payment: Payment | null
+      settlement: Settlement
+    }
+  }
+  'settlement.difference': {
+    /** The same for each try. Handle each id once. */
+    id: string
+    type: 'settlement.difference'
+    timestamp: string
+    mode: 'sandbox' | 'live'
+    /** Rises with each change of the payment. */
+    sequence: number | null
+    data: {
+      payment: Payment | null
+      settlement: Settlement
     }
   }
 }

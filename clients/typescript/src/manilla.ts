@@ -96,6 +96,9 @@ export class Manilla {
   readonly refunds
   readonly disputes
   readonly cases
+  readonly settlements
+  readonly bankStatements
+  readonly bankCredits
   readonly cards
   readonly channels
   readonly fees
@@ -208,6 +211,39 @@ export class Manilla {
       /** Says that a person has dealt with it. No money moves. */
       close: (id: string, body: Body<'closeCase'>, options?: CallOptions) =>
         post<Data<'closeCase'>>(`/cases/${encodeURIComponent(id)}/close`, body, options),
+    }
+
+    this.settlements = {
+      list: (query?: Query<'listSettlements'>, options?: CallOptions) =>
+        list<Data<'listSettlements'>[number]>('/settlements', query, options),
+      retrieve: (id: string, options?: CallOptions) =>
+        get<Data<'getSettlement'>>(`/settlements/${encodeURIComponent(id)}`, options),
+      lines: (id: string, query?: Query<'listSettlementLines'>, options?: CallOptions) =>
+        list<Data<'listSettlementLines'>[number]>(`/settlements/${encodeURIComponent(id)}/lines`, query, options),
+      /** Payments that no settlement has. */
+      unsettled: (query?: Query<'listUnsettled'>, options?: CallOptions) =>
+        list<Data<'listUnsettled'>[number]>('/settlements/unsettled', query, options),
+      unsettledSums: (options?: CallOptions) => get<Data<'sumUnsettled'>>('/settlements/unsettled/sums', options),
+      /** Calculated and charged fees by provider and month. */
+      fees: (query: Query<'sumChargedFees'>, options?: CallOptions) =>
+        get<Data<'sumChargedFees'>>('/settlements/fees', options, query),
+      refresh: (options?: CallOptions) => post<Data<'refreshSettlements'>>('/settlements/refresh', undefined, options),
+    }
+
+    this.bankStatements = {
+      upload: (body: Body<'uploadBankStatement'>, options?: CallOptions) =>
+        post<Data<'uploadBankStatement'>>('/bank-statements', body, options),
+      columns: (options?: CallOptions) => get<Data<'getBankColumns'>>('/bank-statements/columns', options),
+    }
+
+    this.bankCredits = {
+      list: (query?: Query<'listBankCredits'>, options?: CallOptions) =>
+        list<Data<'listBankCredits'>[number]>('/bank-credits', query, options),
+      assign: (id: string, body: Body<'assignBankCredit'>, options?: CallOptions) =>
+        call<Data<'assignBankCredit'>>(
+          { method: 'PUT', path: `/bank-credits/${encodeURIComponent(id)}`, body },
+          options,
+        ),
     }
 
     this.cards = {

@@ -2,6 +2,7 @@ import { readConfig } from '../../config/config.ts'
 import { recordAct } from '../../events/audit-log-store.ts'
 import type { PaymentId } from '../../kernel/ids.ts'
 import { beginsWithDay } from '../../kernel/time-zone.ts'
+import { auditSettlements } from '../../payments/settlements/audit-settlements.ts'
 import { audit as examine } from '../../payments/state/audit.ts'
 import type { Payment } from '../../payments/state/payment.ts'
 import { readMissingGuards, readPutOff, recordsAfter } from '../../payments/store/audit-records.ts'
@@ -24,7 +25,7 @@ const DEFAULT_DAYS = 7
 
 export const audit: Command = {
   name: 'audit',
-  summary: 'Recompute every payment and the sums of the charts from their records, and print the differences',
+  summary: 'Recompute every payment, settlement and sum of the charts from their records, and print the differences',
   options: {
     'rebuild-rollups': { summary: 'First make the sums of the charts again' },
     provider: {
@@ -54,7 +55,7 @@ const MAX_PUT_OFF = 100
 async function auditRecords(options: Options): Promise<void> {
   const findings: { payment: PaymentId; reference: string; finding: string }[] = []
   let [payments, found] = [0, 0]
-  const { rollups, differences, putOff, guards } = await withDatabase(async ({ database, clock }) => {
+  const { rollups, differences, settled, putOff, guards } = await withDatabase(async ({ database, clock }) => {
     if (options.on('rebuild-rollups')) await rebuildRollups({ database, clock })
     let last: Payment | undefined
     for (;;) {
@@ -70,12 +71,16 @@ async function auditRecords(options: Options): Promise<void> {
       payments += page.length
       if (page.length === PAGE) continue
       const putOff = await readPutOff(database, MAX_PUT_OFF)
-      return { ...(await auditRollups(database)), putOff, guards: await readMissingGuards(database) }
+      const settled = await auditSettlements(database)
+      return { ...(await auditRollups(database)), settled, putOff, guards: await readMissingGuards(database) }
     }
   })
   const lines = [
     ...findings.map(({ payment, reference, finding }) => `${payment} (${reference}): ${finding}`),
     ...(found > findings.length ? [`${found - findings.length} more findings about payments are not shown`] : []),
+    ...settled.findings.map(
+      ({ settlement, finding }) => `${settlement}: ${finding} Read its list again, or restore the rows from a backup.`,
+    ),
     ...putOff.map(({ what, until }) => `${what} waits until ${until}: set its time to now()`),
     ...guards.map(
       (name) =>
@@ -85,14 +90,14 @@ async function auditRecords(options: Options): Promise<void> {
       ({ rollup, finding }) => `rollup ${rollup}: ${finding}: run \`manilla audit --rebuild-rollups\``,
     ),
   ]
-  const count = found + putOff.length + guards.length + differences.length
+  const count = found + settled.findings.length + putOff.length + guards.length + differences.length
   const summary = count === 0 ? 'no differences.' : `${count} findings.`
   print(
     options.json,
-    { payments, found, findings, putOff, guards, rollups, rollupDifferences: differences },
+    { payments, found, findings, settlements: settled, putOff, guards, rollups, rollupDifferences: differences },
     [
       ...lines,
-      `${payments} ${payments === 1 ? 'payment' : 'payments'} and ${rollups} rollups audited: ${summary}`,
+      `${payments} ${payments === 1 ? 'payment' : 'payments'}, ${settled.settlements} settlements and ${rollups} rollups audited: ${summary}`,
     ].join('\n'),
   )
   if (count > 0) process.exitCode = 1

@@ -103,6 +103,8 @@ const TRIGGERS: Record<AnnouncedType, (play: Scenario) => Promise<void>> = {
         'Its body is that of refund.successful, with `data.refund.status` "pending" and the reason in `data.refund.needsReview`.',
     )
   },
+  'settlement.paid': notByPayment,
+  'settlement.difference': notByPayment,
   async 'case.opened'(scenario) {
     await scenario.transfer(await scenario.openAccount(), AMOUNT * 2)
   },
@@ -126,6 +128,12 @@ const TRIGGERS: Record<AnnouncedType, (play: Scenario) => Promise<void>> = {
   async 'dispute.lost'(scenario) {
     await scenario.changeDispute(await scenario.openDispute(), '/close', { outcome: 'lost' })
   },
+}
+
+function notByPayment(): never {
+  throw new OperatorError(
+    'Events of settlements are about many payments. Pay some, then call POST /sandbox/gateway/settlements and POST /payments/v1/settlements/refresh: docs/sandbox.md.',
+  )
 }
 
 interface Scenario {

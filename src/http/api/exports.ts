@@ -1,14 +1,18 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
+import type { Static } from 'typebox'
 import { type Database, MAX_SNAPSHOTS, type Queries } from '../../database/database.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import type { MerchantId } from '../../kernel/ids.ts'
+import { type MerchantId, parseId, type SettlementId } from '../../kernel/ids.ts'
 import { Problem, refuse } from '../../kernel/problem.ts'
 import type { Scope } from '../../kernel/scope.ts'
+import { zoneOf } from '../../merchants/merchant-store.ts'
 import { countPayments, countRefunds } from '../../payments/store/list-counts.ts'
 import { type ListedPayment, type PaymentCriteria, searchPayments } from '../../payments/store/payment-search.ts'
 import { listRefunds, type RefundOfPayment } from '../../payments/store/refunds.ts'
+import { listLines } from '../../payments/store/settlement-lines.ts'
+import { type ListedSettlement, listSettlements, type SettlementFilter } from '../../payments/store/settlements.ts'
 import { FIRST_PAGE, listTransfers, type Transfer, type TransferCursor } from '../../payments/store/transfers.ts'
 import { countDeliveries, type ListedDelivery, listDeliveries } from '../../webhooks/delivery-list-store.ts'
 import { BYTE_ORDER_MARK, type Cell, csvLine } from '../contract/csv.ts'
@@ -18,10 +22,13 @@ import {
   DeliveriesExportQuery,
   PaymentsExportQuery,
   RefundsExportQuery,
+  SettlementLinesExportQuery,
+  SettlementsExportQuery,
   TransfersExportQuery,
 } from '../contract/export.ts'
 import { EXPORTED } from '../contract/exported-columns.ts'
 import { problems } from '../contract/problem.ts'
+import type { SettlementFilters } from '../contract/settlement.ts'
 import type { App } from '../server/framework.ts'
 
 interface Deps {
@@ -132,6 +139,63 @@ export function exportRoutes(app: App, deps: Deps): void {
       count: (db, scope) => countDeliveries(db, scope, filter, MAX_COUNTED),
     })
   })
+
+  settlementExports(app, deps)
+}
+
+/** Settlements and their lines: amounts as integers and as decimals, days in the merchant's zone. */
+function settlementExports(app: App, deps: Deps): void {
+  app.get('/exports/settlements', options('settlements', SettlementsExportQuery), async (request, reply) => {
+    const { query } = request
+    const zone = await zoneOf(deps.database, request.caller.merchantId)
+    return sendExport(deps, request, reply, {
+      ...{ list: 'settlements', columns: EXPORTED.settlements, query },
+      pages: (db, scope) => settlementPages(db, scope, filterOf(query), zone),
+    })
+  })
+
+  app.get(
+    '/exports/settlement-lines',
+    options('settlement-lines', SettlementLinesExportQuery),
+    async (request, reply) => {
+      const { query } = request
+      const zone = await zoneOf(deps.database, request.caller.merchantId)
+      const id = query.settlement === undefined ? undefined : parseId('settlement', query.settlement)
+      if (query.settlement !== undefined && !id)
+        refuse([{ pointer: '/settlement', code: 'invalid_value', message: 'settlement must be an `stl_` id.' }])
+      return sendExport(deps, request, reply, {
+        ...{ list: 'settlement-lines', columns: EXPORTED['settlement-lines'], query },
+        pages: (db, scope) => linePages(db, scope, { ...filterOf(query), id }, zone),
+      })
+    },
+  )
+}
+
+type Filters = Pick<SettlementFilter, 'status' | 'provider' | 'currency' | 'from' | 'to' | 'withoutCredit' | 'id'>
+
+function filterOf({ status, provider, currency, from, to }: Static<typeof SettlementFilters>): Filters {
+  return {
+    ...{ status, provider, currency, id: undefined, withoutCredit: false },
+    from: from === undefined ? undefined : new Date(from),
+    to: to === undefined ? undefined : new Date(to),
+  }
+}
+
+async function* settlementPages(db: Queries, scope: Scope, filters: Filters, zone: string) {
+  const read = (before: SettlementId | undefined, limit: number) =>
+    listSettlements(db, scope, { ...filters, before, limit })
+  for await (const page of pagesOf<ListedSettlement>(read)) yield page.map((each) => ({ ...each, zone }))
+}
+
+async function* linePages(db: Queries, scope: Scope, filters: Filters, zone: string) {
+  for await (const settlements of settlementPages(db, scope, filters, zone))
+    for (const of of settlements)
+      for (let after = 0, isFull = true; isFull; ) {
+        const lines = await listLines(db, scope, of.id, { foreign: false, after, limit: PAGE_SIZE })
+        yield lines.map((line) => ({ ...line, of }))
+        after = lines.at(-1)?.id ?? after
+        isFull = lines.length === PAGE_SIZE
+      }
 }
 
 function options<Query>(list: keyof typeof EXPORTED, querystring: Query) {
@@ -139,8 +203,11 @@ function options<Query>(list: keyof typeof EXPORTED, querystring: Query) {
   return {
     exposeHeadRoute: false, // HEAD would read all rows
     schema: {
-      operationId: `export${list[0]?.toUpperCase()}${list.slice(1)}`,
-      summary: `Export ${list}`,
+      operationId: `export${list
+        .split('-')
+        .map((word) => `${word[0]?.toUpperCase()}${word.slice(1)}`)
+        .join('')}`,
+      summary: `Export ${list.replace('-', ' ')}`,
       description: ABOUT[list],
       tags: ['Exports'],
       querystring,
@@ -155,6 +222,9 @@ const ABOUT = {
   refunds: NEWEST_FIRST,
   transfers: `Money that does not add up: unmatched, under-, over- and late paid, surplus. ${NEWEST_FIRST}`,
   deliveries: `Webhook deliveries without bodies and secrets. ${NEWEST_FIRST}`,
+  settlements: `What the providers pay out. Columns in -Decimal are in naira, not kobo; paidOn is a local day. ${NEWEST_FIRST}`,
+  'settlement-lines':
+    'The lines of settlements, of the newest settlement first. CSV, all rows as they were at one moment.',
 }
 
 async function sendExport<Row>(

@@ -36,6 +36,11 @@ export const Attempt = Type.Object(
     }),
     amountCharged: Type.Integer({ description: 'The amount that the customer pays.' }),
     fee: Type.Integer({ description: 'The provider’s fee, part of `amountCharged`.' }),
+    feeCharged: nullable(
+      Type.Integer({
+        description: 'The fee that the provider really kept; null until it says so, see docs/settlements.md.',
+      }),
+    ),
     amountReceived: Type.Integer({ description: 'The amount that has arrived through this attempt so far.' }),
     failure: Type.Unsafe<null | {
       code: FailureCode

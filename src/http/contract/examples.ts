@@ -19,6 +19,7 @@ export const attemptExample = {
   status: 'successful',
   amountCharged: 1_250_000,
   fee: 28_750,
+  feeCharged: 28_750,
   amountReceived: 1_250_000,
   failure: null,
   needsReview: null,
@@ -91,6 +92,7 @@ export const paymentExample = {
   country: 'NG',
   customerBearsCharge: false,
   fee: 28_750,
+  feeCharged: 28_750,
   amountCharged: 1_250_000,
   amountPaid: 1_250_000,
   amountRefunded: 250_000,
@@ -164,6 +166,38 @@ export const timelineExample = {
   what: 'attempt started',
   attempt: attemptExample.reference,
   detail: { provider: PROVIDER, channel: 'card' },
+}
+
+export const settlementExample = {
+  id: 'stl_8e1Ch4JhWq3Xn8vLz5RtYb6K',
+  mode: 'live',
+  provider: PROVIDER,
+  providerId: '3090024',
+  status: 'paid',
+  because: null,
+  currency: 'NGN',
+  gross: 1_250_000,
+  fees: 28_750,
+  deductions: 0,
+  net: 1_221_250,
+  expectedOn: '2026-11-16',
+  paidAt: '2026-11-16T08:00:00.000Z',
+  madeAt: '2026-11-16T05:00:00.000Z',
+  bankReference: null,
+  lines: { count: 1, foreign: 0 },
+  bankCredit: { id: 'bank-17', day: '2026-11-16' },
+  difference: null,
+}
+
+export const settlementLineExample = {
+  kind: 'payment',
+  payment: 'ORD-20932',
+  paymentId: PAYMENT_ID,
+  transactionId: '4099260516',
+  orderReference: attemptExample.providerReference,
+  gross: 1_250_000,
+  fee: 28_750,
+  net: 1_221_250,
 }
 
 export const quoteExample = {

@@ -5,6 +5,7 @@ import type { PaymentCriteria } from '../../payments/store/payment-search.ts'
 import { EXPORTED } from './exported-columns.ts'
 import { SearchText } from './payment.ts'
 import { oneOf } from './schema.ts'
+import { SettlementFilters } from './settlement.ts'
 
 const amount = (description: string) => Type.Optional(Type.String({ pattern: '^\\d{1,12}$', description }))
 const moment = (description: string) => Type.Optional(Type.String({ format: 'moment', description }))
@@ -67,6 +68,15 @@ export const PaymentsExportQuery = exportQuery(PaymentFilters.properties, EXPORT
 export const RefundsExportQuery = exportQuery(RefundFilters.properties, EXPORTED.refunds)
 export const TransfersExportQuery = exportQuery({}, EXPORTED.transfers)
 export const DeliveriesExportQuery = exportQuery(DeliveryFilters.properties, EXPORTED.deliveries)
+
+export const SettlementsExportQuery = exportQuery(SettlementFilters.properties, EXPORTED.settlements)
+export const SettlementLinesExportQuery = exportQuery(
+  {
+    ...SettlementFilters.properties,
+    settlement: Type.Optional(Type.String({ description: 'The `stl_` id. Absent: the lines of all.' })),
+  },
+  EXPORTED['settlement-lines'],
+)
 
 /** The answer of an export for the description: a header line and one row. */
 export function csvAnswer(example: string) {

@@ -2,7 +2,7 @@ import { parseCountry } from '../../kernel/country.ts'
 import { parseCurrency } from '../../kernel/money.ts'
 import { beginsWithDay } from '../../kernel/time-zone.ts'
 import { isWebAddress } from '../../kernel/web-address.ts'
-import { readCursor } from './cursor.ts'
+import { readCursor, readPosition } from './cursor.ts'
 
 /**
  * String formats of requests, each with its test and the sentence for an error message. Ajv runs the tests;
@@ -65,6 +65,22 @@ export const FORMATS: Record<string, { test(text: string): boolean; sentence: st
   'case-cursor': {
     test: (text) => readCursor('case', text) !== undefined,
     sentence: 'must be the nextCursor of an earlier answer',
+  },
+  'settlement-cursor': {
+    test: (text) => readCursor('settlement', text) !== undefined,
+    sentence: 'must be the nextCursor of an earlier answer',
+  },
+  'unsettled-cursor': {
+    test: (text) => readPosition(text) !== undefined,
+    sentence: 'must be the `nextCursor` of a page of this list',
+  },
+  'credit-cursor': {
+    test: (text) => /^\d{4}-\d\d-\d\d \d{1,15}$/.test(Buffer.from(text, 'base64url').toString()),
+    sentence: 'must be the `nextCursor` of a page of this list',
+  },
+  'number-cursor': {
+    test: (text) => /^\d{1,15}$/.test(Buffer.from(text, 'base64url').toString()),
+    sentence: 'must be the `nextCursor` of a page of this list',
   },
   'dispute-cursor': {
     test: (text) => readCursor('dispute', text) !== undefined,

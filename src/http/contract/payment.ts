@@ -25,6 +25,9 @@ export const Payment = Type.Object(
     country: Type.String(),
     customerBearsCharge: Type.Boolean(),
     fee: nullable(Type.Integer()),
+    feeCharged: nullable(
+      Type.Integer({ description: 'The fee that the provider really kept. `fee` is the one that was calculated.' }),
+    ),
     amountCharged: nullable(Type.Integer()),
     amountPaid: Type.Integer(),
     amountRefunded: Type.Integer(),

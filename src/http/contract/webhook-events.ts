@@ -7,6 +7,7 @@ import {
   eventExample,
   failedAttemptExample,
   refundExample,
+  settlementExample,
 } from './examples.ts'
 
 interface WebhookEvent {
@@ -35,6 +36,7 @@ const DATA = {
     description: 'A dispute without `payment` and `attempt`, which stand beside it.',
   },
   case: reference('Case'),
+  settlement: reference('Settlement'),
   missing: MONEY,
   excess: MONEY,
   surplus: MONEY,
@@ -44,6 +46,7 @@ const attempt = attemptExample
 const money = { amount: 50_000, currency: 'NGN' }
 const { payment: _payment, attempt: _attempt, ...dispute } = disputeExample
 const resolved = { ...dispute, resolvedAt: '2026-12-02T10:00:00.000Z' }
+const DIFFERENCE = 'Its 2 lines sum up to ₦12,212.50, and net is ₦12,000.00: a difference of ₦212.50.'
 const PAID_LATER = '2026-11-16T09:00:00.000Z'
 const chargeback = { ...refundExample, amount: dispute.amount, kind: 'chargeback', reason: null }
 
@@ -125,10 +128,20 @@ const EVENTS: Record<AnnouncedType, WebhookEvent> = {
     description: 'A person closed it with a note, or the records agree again: then `closedBy` is `books`.',
     data: { case: { ...caseExample, suggestions: [], status: 'closed', closedAt: PAID_LATER, closedBy: 'books' } },
   },
+  'settlement.paid': {
+    summary: 'Settlement paid',
+    description: 'A provider paid out to your bank account, and its lines are on record. Sent once per settlement.',
+    data: { settlement: settlementExample },
+  },
+  'settlement.difference': {
+    summary: 'Settlement difference',
+    description: 'A settlement does not add up, or its payout failed: `difference` says how. There is a case, too.',
+    data: { settlement: { ...settlementExample, difference: DIFFERENCE } },
+  },
 }
 
-/** Cases may be about no payment. */
-const mayLackPayment = (type: AnnouncedType) => type.startsWith('case.')
+/** Cases may be about no payment, and settlements are about many. */
+const mayLackPayment = (type: AnnouncedType) => /^(case|settlement)\./.test(type)
 
 function webhookOf(type: AnnouncedType) {
   const { summary, description, data } = EVENTS[type]

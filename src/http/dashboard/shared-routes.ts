@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { recordAct } from '../../events/audit-log-store.ts'
 import type { Money } from '../../kernel/money.ts'
+import { bankStatementRoutes } from '../api/bank-statements.ts'
 import { cardRoutes } from '../api/cards.ts'
 import { caseRoutes } from '../api/cases.ts'
 import { checkoutRoutes } from '../api/checkouts.ts'
@@ -11,6 +12,7 @@ import { integrationRoutes } from '../api/integrations.ts'
 import { linkRoutes } from '../api/links.ts'
 import { paymentRoutes } from '../api/payments.ts'
 import { refundRoutes } from '../api/refunds.ts'
+import { settlementRoutes } from '../api/settlements.ts'
 import { webhookEndpointRoutes } from '../api/webhook-endpoints.ts'
 import type { App } from '../server/framework.ts'
 import type { DashboardDeps } from './deps.ts'
@@ -50,6 +52,17 @@ const RULES: Record<string, Rule> = {
   'GET /cases': { access: 'read' },
   'GET /cases/:id': { access: 'read' },
   'POST /cases/:id/close': { access: 'refunds' },
+  'GET /settlements': { access: 'read' },
+  'GET /settlements/unsettled': { access: 'read' },
+  'GET /settlements/unsettled/sums': { access: 'read' },
+  'GET /settlements/fees': { access: 'read' },
+  'POST /settlements/refresh': { access: 'payments', act: 'settlements.refreshed' },
+  'GET /settlements/:id': { access: 'read' },
+  'GET /settlements/:id/lines': { access: 'read' },
+  'POST /bank-statements': { access: 'payments', act: 'bank_statement.uploaded' },
+  'GET /bank-statements/columns': { access: 'read' },
+  'GET /bank-credits': { access: 'read' },
+  'PUT /bank-credits/:id': { access: 'payments', act: 'bank_credit.assigned' },
   'GET /cards': { access: 'read' },
   'DELETE /cards/:id': { access: 'payments' },
   'GET /events': { access: 'read' },
@@ -67,6 +80,8 @@ const RULES: Record<string, Rule> = {
   'GET /exports/refunds': { access: 'read', act: 'refunds.exported' },
   'GET /exports/transfers': { access: 'read', act: 'transfers.exported' },
   'GET /exports/deliveries': { access: 'read', act: 'deliveries.exported' },
+  'GET /exports/settlements': { access: 'read', act: 'settlements.exported' },
+  'GET /exports/settlement-lines': { access: 'read', act: 'settlement_lines.exported' },
   'GET /integrations': { access: 'settings' },
   'GET /integrations/:provider': { access: 'settings' },
   'PUT /integrations/:provider': PROVIDERS,
@@ -107,6 +122,8 @@ export function sharedRoutes(app: App, deps: DashboardDeps): void {
       refundRoutes(shared, deps)
       disputeRoutes(shared, deps)
       caseRoutes(shared, deps)
+      settlementRoutes(shared, deps)
+      bankStatementRoutes(shared, deps)
       cardRoutes(shared, deps)
       eventRoutes(shared, deps)
       webhookEndpointRoutes(shared, deps)

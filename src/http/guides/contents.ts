@@ -36,6 +36,7 @@ export const CONTENTS: { heading: string; pages: Entry[] }[] = [
     pages: [
       { name: 'webhooks', label: 'Webhooks', summary: 'Events, signatures, retries; handlers to copy' },
       { name: 'refunds-and-disputes', label: 'Refunds and disputes', summary: 'Money that goes back' },
+      { name: 'settlements', label: 'Settlements', summary: 'What reached your bank, for which payments, at what fee' },
       { name: 'exports', label: 'Exports', summary: 'Payments, refunds and deliveries as CSV' },
       { name: 'dashboard', label: 'The dashboard', summary: 'Screens, roles and sign-in' },
     ],

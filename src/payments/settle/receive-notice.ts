@@ -12,6 +12,7 @@ import type { NoticeReading, RawNotice, Receipt } from '../../providers/provider
 import { type PaymentDeps, withReserved } from '../deps.ts'
 import { type Reconciled, reconcileAttempt } from '../refunds/reconcile-attempt.ts'
 import { seeFailedRefunds } from '../refunds/see-failed-refunds.ts'
+import { recordNoticed } from '../settlements/import-settlements.ts'
 import type { Attempt } from '../state/attempt.ts'
 import { referenceAtProvider } from '../state/new-attempt.ts'
 import { factsOfReading, type Notice } from '../state/notice.ts'
@@ -163,6 +164,11 @@ export async function processNotice(unreserved: PaymentDeps, notice: Notice): Pr
     return markUnmatched(deps, notice, `cannot be read: ${reading.because}`)
   }
   const { says } = reading
+  if (reading.settlement) {
+    await recordNoticed(deps, notice, reading.settlement)
+    await endNotice(database, notice, { state: 'done', note: null })
+    return
+  }
   // A payout, or a subscription: nothing for a person to look at.
   if (says === 'other' && reading.reference === null && reading.transactionId === undefined) {
     await endNotice(database, notice, { state: 'ignored', note: 'is about no order' })

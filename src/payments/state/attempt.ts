@@ -41,6 +41,8 @@ export interface Attempt {
   /** The amount for the customer: the price, plus the fee if the customer bears it. */
   amountCharged: number
   fee: number
+  /** What the provider really charged for the money; null while it has not said so. */
+  feeCharged: number | null
   /** All money received in the attempt's currency, including surplus. */
   amountReceived: number
   /** Of that: refunded, pending refund, charged back or reversed. */

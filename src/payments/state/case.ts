@@ -19,7 +19,7 @@ export const CASE_REASONS = [
 ] as const
 export type CaseReason = (typeof CASE_REASONS)[number]
 
-export const CASE_SUBJECTS = ['attempt', 'receipt', 'refund', 'dispute', 'notice', 'account'] as const
+export const CASE_SUBJECTS = ['attempt', 'receipt', 'refund', 'dispute', 'notice', 'account', 'settlement'] as const
 
 /** What the case is about. `id`: a public id, `receipt-12`, the number of a notice, or the provider of an account. */
 export interface CaseSubject {

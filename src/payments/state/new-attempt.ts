@@ -75,6 +75,7 @@ export function newAttempt(
     status: 'processing',
     currency: payment.currency,
     ...priceOf(payment, capabilities, channel),
+    feeCharged: null,
     amountReceived: 0,
     amountReturned: 0,
     amountRefunded: 0,

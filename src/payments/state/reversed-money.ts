@@ -45,6 +45,13 @@ export function withMoney(attempt: Attempt, { received, returned, reversed }: To
   }
 }
 
+/** Adds what the provider charged for new money. */
+export function withFee(attempt: Attempt, receipts: Receipt[]): Attempt {
+  const fees = receipts.flatMap(({ fee }) => fee ?? [])
+  if (fees.length === 0) return attempt
+  return { ...attempt, feeCharged: fees.reduce((sum, fee) => sum + fee, attempt.feeCharged ?? 0) }
+}
+
 /** Money that counts towards the payment, as long as no other attempt has paid it. */
 export function countableAmount({ amountReceived, amountReversed }: Attempt): number {
   return amountReceived - amountReversed

@@ -37,6 +37,7 @@ import {
   reversedAmount,
   type Totals,
   totalsOf,
+  withFee,
   withMoney,
 } from './reversed-money.ts'
 
@@ -54,7 +55,7 @@ export function settle(state: PaymentState, report: OutcomeReport): Decision {
   const receipts = report.newReceipts.filter(({ amount }) => amount.currency === before.currency)
   const isPaid = state.payment.status === 'successful'
   const totals = totalsOf(receipts)
-  const attempt = withSignal(withMoney(before, totals, isPaid), report)
+  const attempt = withSignal(withFee(withMoney(before, totals, isPaid), receipts), report)
   const known = { ...attempt, idsAreProviders: areIdsProviders(before, receipts) }
   const raised = withReviewOfMoney(state, known, report)
   const decision = isPaid

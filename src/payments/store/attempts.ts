@@ -15,7 +15,7 @@ import type { Attempt, AttemptStatus, Instructions, StoredInput } from '../state
 export const ATTEMPT_COLUMNS = new Fixed(`
   a.place as a_place, a.id as a_id, a.payment_id as a_payment_id, a.merchant_id as a_merchant_id, a.mode as a_mode, a.number as a_number,
   a.reference as a_reference, a.provider as a_provider, a.account as a_account, a.channel as a_channel, a.input as a_input, a.status as a_status,
-  a.currency as a_currency, a.amount_charged as a_amount_charged, a.fee as a_fee, a.amount_received as a_amount_received,
+  a.currency as a_currency, a.amount_charged as a_amount_charged, a.fee as a_fee, a.fee_charged as a_fee_charged, a.amount_received as a_amount_received,
   a.amount_returned as a_amount_returned, a.amount_refunded as a_amount_refunded, a.amount_reversed as a_amount_reversed,
   a.ids_are_providers as a_ids_are_providers, a.order_reference as a_order_reference, a.provider_reference as a_provider_reference, a.save_card as a_save_card,
   a.charged_at_once as a_charged_at_once, a.failure as a_failure, a.failed_try_id as a_failed_try_id, a.instructions as a_instructions,
@@ -40,6 +40,7 @@ export interface AttemptRow {
   a_currency: string
   a_amount_charged: number
   a_fee: number
+  a_fee_charged: number | null
   a_amount_received: number
   a_amount_returned: number
   a_amount_refunded: number
@@ -85,6 +86,7 @@ export function attemptOf(row: AttemptRow): Attempt {
     currency: row.a_currency as Currency,
     amountCharged: row.a_amount_charged,
     fee: row.a_fee,
+    feeCharged: row.a_fee_charged,
     amountReceived: row.a_amount_received,
     amountReturned: row.a_amount_returned,
     amountRefunded: row.a_amount_refunded,
@@ -142,7 +144,7 @@ export function updateAttempt(tx: Writes, attempt: Attempt): void {
   const { checks } = attempt
   tx.write(sql`
     update attempts
-       set status = ${attempt.status}, amount_received = ${attempt.amountReceived}, amount_returned = ${attempt.amountReturned},
+       set status = ${attempt.status}, fee_charged = ${attempt.feeCharged}, amount_received = ${attempt.amountReceived}, amount_returned = ${attempt.amountReturned},
            amount_refunded = ${attempt.amountRefunded}, amount_reversed = ${attempt.amountReversed},
            ids_are_providers = ${attempt.idsAreProviders}, provider_reference = ${attempt.providerReference}, known_to_provider = ${attempt.knownToProvider},
            charged_at_once = ${attempt.chargedAtOnce}, page_key = ${attempt.pageKey}, failure = ${attempt.failure},

@@ -83,7 +83,7 @@ export function caseOfRow(row: CaseRow): Case {
 }
 
 /** Subjects whose ids are UUIDs in their tables. */
-const WITH_UUID: ReadonlySet<string> = new Set<PlacedKind>(['attempt', 'refund', 'dispute'])
+const WITH_UUID: ReadonlySet<string> = new Set<PlacedKind>(['attempt', 'refund', 'dispute', 'settlement'])
 
 function publicSubject(kind: CaseSubject['kind'], subject: string, place: Place): string {
   if (WITH_UUID.has(kind)) return idOf(kind as 'attempt', subject, place)

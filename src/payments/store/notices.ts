@@ -41,7 +41,17 @@ function noticeOf(row: NoticeRow): Notice {
 /** Restores dates, which JSON stores as text. */
 function withTimes(reading: Notice['reading']): Notice['reading'] {
   if (reading.kind !== 'notice') return reading
-  return { ...reading, receipts: reading.receipts.map((receipt) => ({ ...receipt, at: new Date(receipt.at) })) }
+  const { settlement: noticed } = reading
+  const settlement = noticed && {
+    ...noticed.settlement,
+    madeAt: new Date(noticed.settlement.madeAt),
+    paidAt: noticed.settlement.paidAt && new Date(noticed.settlement.paidAt),
+  }
+  return {
+    ...reading,
+    receipts: reading.receipts.map((receipt) => ({ ...receipt, at: new Date(receipt.at) })),
+    ...(settlement && { settlement: { ...noticed, settlement } }),
+  }
 }
 
 /**

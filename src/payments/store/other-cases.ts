@@ -22,11 +22,13 @@ import { CASE_COLUMNS, type CaseRow, caseOfRow, storedSubject, writeCases } from
 
 /**
  * Opens the case, or gives the open one of this subject and reason the new summary. What a person has closed after
- * `since` is not opened again with the same summary.
+ * `since` is not opened again with the same summary. True if it says something new.
  */
-async function openOther(tx: Transaction, wanted: NewCase, now: Date, since: Date | null = null): Promise<void> {
+async function openOther(tx: Transaction, wanted: NewCase, now: Date, since: Date | null = null): Promise<boolean> {
   const open = await openOf(tx, wanted, wanted.subject, since)
-  writeOthers(tx, open, withCase(open, wanted, { now, replaces: true }), now)
+  const after = withCase(open, wanted, { now, replaces: true })
+  writeOthers(tx, open, after, now)
+  return after !== open
 }
 
 /** Closes the open case of this subject and reason. */
@@ -68,7 +70,7 @@ function writeOthers(tx: Writes, before: Case[], after: Case[], now: Date): void
 }
 
 /** A case about a provider's account as a whole, such as a list that cannot be read. `since`: of `openOther`. */
-export function openAccountCase(
+export async function openAccountCase(
   tx: Transaction,
   scope: Scope,
   { provider, reason, summary, since }: { provider: string; reason: CaseReason; summary: string; since?: Date },
@@ -76,7 +78,33 @@ export function openAccountCase(
 ): Promise<void> {
   const subject: CaseSubject = { kind: 'account', id: provider, reference: null }
   const wanted = { ...ownerOf(scope), provider, reason, subject, summary, amount: null, currency: null }
-  return openOther(tx, wanted, now, since)
+  await openOther(tx, wanted, now, since)
+}
+
+/** The books of the account agree again. */
+export function closeAccountCase(
+  tx: Transaction,
+  scope: Scope,
+  { provider, reason }: { provider: string; reason: CaseReason },
+  closing: Closing,
+): Promise<void> {
+  return closeOther(tx, scope, { subject: { kind: 'account', id: provider, reference: null }, reason }, closing)
+}
+
+/** A settlement that does not add up. What a person has closed is not opened again with the same numbers. */
+export function openSettlementCase(
+  tx: Transaction,
+  scope: Scope,
+  found: Pick<NewCase, 'provider' | 'subject' | 'summary' | 'amount' | 'currency'>,
+  now: Date,
+): Promise<boolean> {
+  const wanted = {
+    ...ownerOf(scope),
+    ...found,
+    amount: found.amount && Math.abs(found.amount),
+    reason: 'settlement_difference' as const,
+  }
+  return openOther(tx, wanted, now, new Date(0))
 }
 
 const ownerOf = ({ place, merchantId, mode }: Scope) => ({ place, merchantId, mode, paymentId: null })

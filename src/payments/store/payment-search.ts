@@ -35,6 +35,7 @@ export interface ListedPayment {
   amountRefunded: number
   /** Of the successful attempt. */
   fee: number | null
+  feeCharged: number | null
   currency: string
   country: string
   email: string
@@ -60,7 +61,7 @@ const IS_REVIEW = `c.closed_at is null and c.subject_kind = 'attempt' and c.summ
 const LISTED_COLUMNS = `
   p.id, p.reference, p.status, p.late, exists (
     select from cases c where c.place = $1 and c.payment_id = p.id and ${IS_REVIEW}) as "needsReview", p.amount, p.amount_paid as "amountPaid",
-  p.amount_refunded as "amountRefunded", a.fee, p.currency, p.country, p.user_email as email, p.user_name as name,
+  p.amount_refunded as "amountRefunded", a.fee, a."feeCharged", p.currency, p.country, p.user_email as email, p.user_name as name,
   p.user_phone_number as "phoneNumber", p.user_id as "userId", a.attempts, last.status as "lastStatus", last.provider as "lastProvider",
   last.channel as "lastChannel", last.failure_code as "lastFailure", p.metadata, p.created_at as "createdAt", p.expires_at as "expiresAt",
   p.completed_at as "completedAt"`
@@ -157,7 +158,8 @@ const MATCHING = `
       from (select) as one left join lateral (
         select ${LISTED_COLUMNS} from candidates p
           cross join lateral (
-            select count(*) as attempts, max(fee) filter (where status = 'successful') as fee
+            select count(*) as attempts, max(fee) filter (where status = 'successful') as fee,
+                   max(fee_charged) filter (where status = 'successful') as "feeCharged"
               from attempts where place = $1 and payment_id = p.id) a
           left join lateral (
             select status, provider, channel, failure->>'code' as failure_code from attempts

@@ -126,21 +126,22 @@ async function returnedOfAttempts(tx: Queries, place: Place, recorded: RecordedR
 
 /** Records a new receipt. One that was unmatched before is assigned to the attempt. */
 export function writeReceipt(tx: Writes, attempt: Attempt, receipt: NewReceipt, counted: boolean): void {
-  const { unmatchedId, transactionId, amount, at, receiptNumber = null } = receipt
+  const { unmatchedId, transactionId, amount, at, fee = null, receiptNumber = null } = receipt
   const counts = counted && amount.currency === attempt.currency && !isReversed(receipt)
   const [attemptUuid, paymentUuid] = [uuidOf(attempt.id), uuidOf(attempt.paymentId)]
   tx.write(
     unmatchedId === undefined
       ? sql`
           insert into receipts (place, merchant_id, mode, provider, account, transaction_id, attempt_id, payment_id, amount, currency,
-                                counted, returned, taken_at, receipt_number)
+                                counted, returned, taken_at, receipt_number, fee_charged)
           values (${attempt.place}, ${uuidOf(attempt.merchantId)}, ${attempt.mode}, ${attempt.provider}, ${attempt.keysVersion},
                   ${transactionId}, ${attemptUuid}, ${paymentUuid}, ${amount.amount}, ${amount.currency}, ${counts},
-                  ${reversedAmount(receipt)}, ${at}, ${receiptNumber})`
+                  ${reversedAmount(receipt)}, ${at}, ${receiptNumber}, ${fee})`
       : sql`
           update receipts
              set attempt_id = ${attemptUuid}, payment_id = ${paymentUuid}, counted = ${counts}, amount = ${amount.amount},
-                 currency = ${amount.currency}, returned = ${reversedAmount(receipt)}, taken_at = ${at}, receipt_number = ${receiptNumber}
+                 currency = ${amount.currency}, returned = ${reversedAmount(receipt)}, taken_at = ${at}, receipt_number = ${receiptNumber},
+                 fee_charged = ${fee}
            where place = ${attempt.place} and id = ${unmatchedId}`,
   )
 }

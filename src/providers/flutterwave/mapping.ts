@@ -91,11 +91,12 @@ const received = ({ amount, charged }: Transaction) => Math.min(amount, charged)
  * `refunded`: what the lists of refunds and chargebacks say. A reversed transaction without any went back as a whole.
  */
 export function receiptOf(transaction: Transaction, refunded = 0): Receipt {
-  const { id: transactionId, currency, at } = transaction
+  const { id: transactionId, currency, at, fee } = transaction
   const amount = received(transaction)
   const isWhole = refunded === 0 && stateOf(transaction) === 'reversed'
   const returned = isWhole ? amount : Math.min(refunded, amount)
-  return { transactionId, idIsProviders: true, amount: money(amount, currency), at, ...(returned > 0 && { returned }) }
+  const receipt = { transactionId, idIsProviders: true as const, amount: money(amount, currency), at }
+  return { ...receipt, ...(returned > 0 && { returned }), ...(fee !== null && { fee }) }
 }
 
 /** Why this is not an answer about this order; undefined when it is. */
@@ -235,10 +236,11 @@ export function isNotFound(message: string | null): boolean {
   return /no transaction was found|transaction not found/i.test(message ?? '')
 }
 
-/** The list of refunds or chargebacks is empty, said as an error. */
+/** The list of refunds, chargebacks or settlements is empty, said as an error. */
 export function isNone(message: string | null): boolean {
   return (
-    isNotFound(message) || /no (refund|chargeback)|(refund|chargeback)s? (was |were )?not found/i.test(message ?? '')
+    isNotFound(message) ||
+    /no (refund|chargeback|settlement)|(refund|chargeback|settlement)s? (was |were )?not found/i.test(message ?? '')
   )
 }
 

@@ -194,7 +194,7 @@ const PAID = {
 test('their own sample of a notice is read, which has no time of its own', async (t) => {
   const { read } = await setUp(t)
   const at = new Date('2026-03-04T05:06:07Z')
-  const receipts = [{ transactionId: '8321945', idIsProviders: true, amount: money(500_000, NGN), at }]
+  const receipts = [{ transactionId: '8321945', idIsProviders: true, amount: money(500_000, NGN), at, fee: 7_000 }]
   assert.deepEqual(read(PAID), { kind: 'notice', reference: 'pay-7f3c', says: 'paid', receipts })
 })
 

@@ -16,9 +16,11 @@ import {
 } from '../provider.ts'
 import { type Api, findById, findTries } from './api.ts'
 import { isNone, isPaid, receiptOf, refundStatusOf } from './mapping.ts'
+import { listedSettlement, readLines, readSettlement } from './settlements.ts'
 import {
   type Chargeback,
   namesIn,
+  pageIn,
   type Refund,
   readAnyChargeback,
   readAnyRefund,
@@ -143,6 +145,7 @@ async function readPage<T>(
   const answer = await api.get(path, query)
   if (answer.kind === 'unknown') return answer
   const { status, text } = answer
+  const { page = '1' } = query
   const envelope = readEnvelope(text)
   if (!envelope) return unreadable(status)
   if (!envelope.isSuccess) {
@@ -153,6 +156,9 @@ async function readPage<T>(
   const entries = status === 200 ? (isEmpty ? [] : read(envelope.data)) : undefined
   if (!entries) return unreadable(status)
   const pages = readPages(envelope)
+  // In the other lists an entry that comes twice does no harm.
+  const isOther = path === '/settlements' && (pageIn(envelope) ?? page) !== page
+  if (isOther) return unknown('it answered with another page')
   return pages === undefined ? unknown('the list does not say how many pages it has') : { entries, pages }
 }
 
@@ -231,8 +237,28 @@ export function listsOf(api: Api): AccountLists {
       if (said.kind !== 'forbidden') return said
       return { kind: 'unsupported', because: 'Flutterwave does not let this key list chargebacks' }
     },
+    async settlements(range, cursor) {
+      const said = await list('/settlements', range, cursor, readSettlement, (one) => ({
+        at: one.madeAt,
+        entry: listedSettlement(one),
+      }))
+      return said.kind === 'forbidden' ? NO_SETTLEMENTS : said
+    },
+    // All of them in one answer.
+    async settlementLines(id) {
+      const answer = await api.get(`/settlements/${encodeURIComponent(id)}`)
+      if (answer.kind === 'unknown') return answer
+      if (answer.status === 401 || answer.status === 403) return NO_SETTLEMENTS
+      const envelope = answer.status === 200 ? readEnvelope(answer.text) : undefined
+      const others: OfOrder[] = []
+      const lines = envelope?.isSuccess ? readLines(envelope.data, id, (one) => others.push(namesIn(one))) : undefined
+      if (!lines) return unreadable(answer.status)
+      return { kind: 'page', entries: lines, nextCursor: null, ...(others.length > 0 && { unreadable: others }) }
+    },
   }
 }
+
+const NO_SETTLEMENTS = { kind: 'unsupported', because: 'Flutterwave does not let this key list settlements' } as const
 
 /** Fewer entries could be in order by chance. */
 const LEAST_FOR_ORDER = 5

@@ -58,6 +58,10 @@ const decodeTransaction = decoderOf({
   amount: Digits,
   /** More than `amount` when the customer bears the fee. */
   charged_amount: Nullable(digitsOf),
+  app_fee: Lenient(digitsOf),
+  merchant_fee: Lenient(digitsOf),
+  /** What the merchant gets of it, after fees and taxes. */
+  amount_settled: Lenient(digitsOf),
   auth_model: Line,
   processor_response: Line,
   created_at: Time,
@@ -152,7 +156,25 @@ export function readTransaction(value: unknown, otherwise?: Date) {
   const charged = nearestMinorOf(transaction.charged_amount ?? transaction.amount, currency)
   if (amount === undefined || charged === undefined) return undefined
   const { auth_model: authModel, processor_response: reason, meta: redirect } = transaction
-  return { id, reference, flwRef, type, status, currency, amount, charged, authModel, reason, at, card, redirect }
+  const fee = feeOf(transaction, charged, Math.min(amount, charged))
+  return { id, reference, flwRef, type, status, currency, amount, charged, fee, authModel, reason, at, card, redirect }
+}
+
+/**
+ * What the merchant bears of the fees; null where they are not named. VAT and stamp duty are in `amount_settled`, and
+ * not always in `app_fee`. An amount of less than half is one in another currency.
+ */
+function feeOf(
+  said: { currency: Currency; app_fee: string | null; merchant_fee: string | null; amount_settled: string | null },
+  charged: number,
+  received: number,
+): number | null {
+  const minor = (digits: string | null) => (digits === null ? undefined : nearestMinorOf(digits, said.currency))
+  const settled = minor(said.amount_settled)
+  if (settled !== undefined && settled <= received && settled * 2 >= received) return received - settled
+  const fee = minor(said.app_fee)
+  const onTop = charged - received
+  return fee === undefined ? null : Math.max(0, fee + (minor(said.merchant_fee) ?? 0) - onTop)
 }
 
 /**
@@ -176,6 +198,9 @@ export function readPages({ meta, data }: Pick<Envelope, 'meta' | 'data'>): numb
   if (pages !== undefined) return Number(pages)
   return Array.isArray(data) && data.length >= SHORTEST_PAGE ? undefined : 1
 }
+
+/** The page that a list says it is; undefined where it does not say. */
+export const pageIn = ({ meta }: Pick<Envelope, 'meta'>) => numeric(fields(fields(meta)?.page_info)?.current_page)
 
 /** Under `meta.authorization`, beside `data` and not in it. */
 export function readAccount(meta: unknown, currency: Currency) {
@@ -315,14 +340,14 @@ function readCard(value: unknown) {
 const parseAsText = (text: string) => parse(text, (digits) => digits)
 
 /** A status: `pending auth` is one. */
-function phrase(value: unknown): string | undefined {
+export function phrase(value: unknown): string | undefined {
   return typeof value === 'string' && /^[\x20-\x7e]{1,100}$/.test(value)
     ? value.trim().toLowerCase() || undefined
     : undefined
 }
 
 /** Digits alone, whether they were sent as a number or as text. */
-function numeric(value: unknown): string | undefined {
+export function numeric(value: unknown): string | undefined {
   return typeof value === 'string' && /^\d{1,20}$/.test(value) ? value : undefined
 }
 

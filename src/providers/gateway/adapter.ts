@@ -24,6 +24,8 @@ import {
   refundOutcomeOf,
   refusalOf,
   reversalsOf,
+  settlementLineOf,
+  settlementOf,
   startOf,
   takenOf,
 } from './mapping.ts'
@@ -39,6 +41,8 @@ import {
   readRecord,
   readRefund,
   readReturns,
+  readSettlement,
+  readSettlementLine,
   readTaken,
 } from './wire.ts'
 
@@ -146,24 +150,39 @@ function connect({ settings, baseURL, http }: ClientOptions): ProviderClient {
           const listed = disputeOf(dispute)
           return listed && { ...listed, ...orderOf(dispute) }
         }),
+      settlements: (range, cursor) => list('settlements', range, cursor, readSettlement, settlementOf),
+      settlementLines: (id, cursor) =>
+        page(`settlements/${encodeURIComponent(id)}/lines`, new URLSearchParams(), cursor, {
+          ...{ name: 'lines', read: readSettlementLine, show: settlementLineOf },
+        }),
     },
   }
 
-  async function list<T, Entry>(
-    name: 'transactions' | 'refunds' | 'disputes',
+  function list<T, Entry>(
+    name: 'transactions' | 'refunds' | 'disputes' | 'settlements',
     { from, to }: TimeRange,
     cursor: string | null,
     read: (one: unknown) => T | undefined,
     show: (one: T) => Entry | undefined,
   ): Promise<ListAnswer<Entry>> {
-    const query = new URLSearchParams({ from: from.toISOString(), to: to.toISOString(), limit: '100' })
+    const query = new URLSearchParams({ from: from.toISOString(), to: to.toISOString() })
+    return page(name, query, cursor, { name, read, show })
+  }
+
+  async function page<T, Entry>(
+    path: string,
+    query: URLSearchParams,
+    cursor: string | null,
+    { name, read, show }: { name: string; read: (one: unknown) => T | undefined; show: (one: T) => Entry | undefined },
+  ): Promise<ListAnswer<Entry>> {
+    query.set('limit', '100')
     if (cursor !== null) query.set('cursor', cursor)
-    const answer = await get(`/v1/${name}?${query}`)
+    const answer = await get(`/v1/${path}?${query}`)
     if (answer.kind === 'unknown') return answer
-    const page = answer.status === 200 ? readPage(readData(answer.text), name, read) : undefined
-    const entries = page?.entries.map(show)
-    if (!page || !entries || entries.includes(undefined)) return unreadable(answer.status)
-    return { kind: 'page', entries: entries as Entry[], nextCursor: page.nextCursor }
+    const found = answer.status === 200 ? readPage(readData(answer.text), name, read) : undefined
+    const entries = found?.entries.map(show)
+    if (!found || !entries || entries.includes(undefined)) return unreadable(answer.status)
+    return { kind: 'page', entries: entries as Entry[], nextCursor: found.nextCursor }
   }
 }
 

@@ -79,6 +79,7 @@ export const capabilities = {
     })),
     qr: offersBy(BANKS, () => ({ fee: { basisPoints: 50 }, lifetimeSeconds: 600 })),
   },
+  settles: { workingDays: 1 },
   // It runs in the same process and answers in milliseconds, or by a simulated fault never. A long wait gains nothing.
   answersWithinMs: 5_000,
 } satisfies Capabilities

@@ -10,6 +10,8 @@ import {
   type LinkStart,
   type ListedDispute,
   type ListedRefund,
+  type ListedSettlement,
+  type ListedSettlementLine,
   type ListedTransaction,
   type Order,
   type Outcome,
@@ -30,6 +32,8 @@ import type {
   GatewayRecord,
   GatewayRefund,
   GatewayReturns,
+  GatewaySettlement,
+  GatewaySettlementLine,
   GatewayTaken,
 } from './wire.ts'
 
@@ -57,11 +61,12 @@ export function receiptsOf(record: GatewayRecord): Receipt[] {
   const { transactions, refunded } = record
   const receipts = transactions
     .filter(({ kind, status }) => (kind === 'charge' || kind === 'transfer') && status === 'paid')
-    .map(({ id, amount, currency, at }) => ({
+    .map(({ id, amount, currency, at, fee }) => ({
       transactionId: id,
       idIsProviders: true as const,
       amount: money(amount, currency),
       at,
+      ...(fee !== null && { fee }),
     }))
   return spreadReversed(receipts, comesInParts(record) ? refunded - lostOf(transactions) : refunded)
 }
@@ -109,6 +114,35 @@ export function takenOf({ id, reference, amount, currency, at, refunded }: Gatew
     returnedIsOfOrder: true as const,
   }
   return refunded > 0 ? { ...receipt, returned: refunded } : receipt
+}
+
+export function settlementOf(of: GatewaySettlement): ListedSettlement {
+  const { status, day, madeAt, paidAt, bankReference } = of
+  return {
+    ...{ id: of.id, currency: of.currency, gross: of.gross, fees: of.fees, deductions: of.deductions, net: of.net },
+    status: status === 'paid' || status === 'failed' ? status : 'pending',
+    ...{ because: null, madeAt, expectedOn: day, paidAt, bankReference, hasLines: true, difference: null },
+  }
+}
+
+const LINE_KINDS: Record<string, ListedSettlementLine['kind']> = {
+  charge: 'payment',
+  transfer: 'payment',
+  refund: 'refund',
+  dispute: 'dispute',
+  reinstatement: 'dispute',
+}
+
+export function settlementLineOf({
+  id,
+  kind,
+  reference,
+  gross,
+  fee,
+  net,
+}: GatewaySettlementLine): ListedSettlementLine {
+  const ours = LINE_KINDS[kind] ?? 'adjustment'
+  return { id, kind: ours, transactionId: ours === 'payment' ? id : null, orderReference: reference, gross, fee, net }
 }
 
 /** What the customer pays with. An order that was decided meanwhile has nothing left to pay with. */

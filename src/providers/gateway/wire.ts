@@ -32,7 +32,11 @@ const decodeProblem = decoderOf({ type: Required((value) => word(value, 300)), c
 
 const decodeFailure = decoderOf({ code: Text, message: Line })
 
-const decodeTransaction = decoderOf({ ...SUM, kind: Word, status: Word, at: Time, failure: Lenient(decodeFailure) })
+const decodeTransaction = decoderOf({
+  ...{ ...SUM, kind: Word, status: Word, at: Time, failure: Lenient(decodeFailure) },
+  /** What the provider keeps of it. */
+  fee: Lenient(wholeNumber),
+})
 
 const decodeAccount = decoderOf({
   name: Line,
@@ -103,6 +107,31 @@ export const readDispute = decoderOf({
 
 export const readTaken = decoderOf({ ...SUM, reference: Word, at: Time, refunded: Amount })
 
+const Signed = Required((value) => (Number.isSafeInteger(value) ? (value as number) : undefined))
+
+export const readSettlement = decoderOf({
+  id: Word,
+  currency: Currency,
+  status: Word,
+  day: Word,
+  gross: Signed,
+  fees: Amount,
+  deductions: Amount,
+  net: Signed,
+  madeAt: Time,
+  paidAt: Lenient(date),
+  bankReference: Lenient(word),
+})
+
+export const readSettlementLine = decoderOf({
+  id: Word,
+  kind: Word,
+  reference: Word,
+  gross: Signed,
+  fee: Signed,
+  net: Signed,
+})
+
 const decodeNotice = decoderOf({ type: Word, reference: Lenient(word), data: Lenient(readRecord) })
 
 export type GatewayError = NonNullable<ReturnType<typeof decodeFailure>>
@@ -112,6 +141,8 @@ export type GatewayReturns = NonNullable<ReturnType<typeof readReturns>>
 export type GatewayListedRefund = NonNullable<ReturnType<typeof readListedRefund>>
 export type GatewayDispute = NonNullable<ReturnType<typeof readDispute>>
 export type GatewayTaken = NonNullable<ReturnType<typeof readTaken>>
+export type GatewaySettlement = NonNullable<ReturnType<typeof readSettlement>>
+export type GatewaySettlementLine = NonNullable<ReturnType<typeof readSettlementLine>>
 export type GatewayNotice = NonNullable<ReturnType<typeof readNoticeBody>>
 
 /** `{ data: … }` of a good answer. */

@@ -66,9 +66,10 @@ export function outcomeOf(transaction: MonnifyTransaction, { channel, otherwiseA
 export function receiptsOf(transaction: MonnifyTransaction, otherwiseAt: Date): Receipt[] | undefined {
   const { transactionReference, amountPaid, currency, paidOn } = transaction
   const at = paidOn ?? otherwiseAt
+  const fee = feeOf(transaction)
   if (!isByTransfer(transaction)) {
     const amount = money(amountPaid, currency)
-    return amountPaid > 0 ? [{ transactionId: transactionReference, idIsProviders: true, amount, at }] : []
+    return amountPaid > 0 ? [{ transactionId: transactionReference, idIsProviders: true, amount, at, ...fee }] : []
   }
   const transfers = transfersIn(transaction)
   if (!transfers || transfers.reduce((sum, amount) => sum + amount, 0) !== amountPaid) return undefined
@@ -76,8 +77,16 @@ export function receiptsOf(transaction: MonnifyTransaction, otherwiseAt: Date): 
   return transfers.map((amount) => {
     const nth = (seen.get(amount) ?? 0) + 1
     seen.set(amount, nth)
-    return { transactionId: `${transactionReference}#${amount}.${nth}`, amount: money(amount, currency), at }
+    const receipt = { transactionId: `${transactionReference}#${amount}.${nth}`, amount: money(amount, currency), at }
+    // They name one fee for all transfers of an order.
+    return { ...receipt, ...(transfers.length === 1 && fee) }
   })
+}
+
+/** 0 is what they say before they know it. */
+function feeOf({ status, amountPaid, settlementAmount: settled }: MonnifyTransaction): { fee?: number } {
+  const isNamed = (status === 'PAID' || status === 'OVERPAID') && settled !== null && settled > 0
+  return isNamed && settled <= amountPaid ? { fee: amountPaid - settled } : {}
 }
 
 /** The transaction that a receipt belongs to. */

@@ -51,6 +51,7 @@ const receipt = {
   amount: naira(500_000),
   at: new Date('2026-11-20T10:28:42.615Z'),
 }
+const fee = 7_500
 
 test('a signature is an HMAC-SHA512 of the body with the secret key, and not the hash that their prose tells of', () => {
   // By: printf '%s' '{"eventType":"X"}' | openssl dgst -sha512 -hmac SAMPLE0SECRET0KEY0FOR0TESTS00001
@@ -95,17 +96,17 @@ test('a wrong signature is forged in the sandbox as well, and a right one is bel
 })
 
 test('money is told with the receipts that a check would name', () => {
-  const says = { kind: 'notice', reference: 'pay-7f40', says: 'paid', receipts: [receipt] }
+  const says = { kind: 'notice', reference: 'pay-7f40', says: 'paid', receipts: [{ ...receipt, fee }] }
   assert.deepEqual(read('SUCCESSFUL_TRANSACTION', paid), says)
   const one = { ...paid, paymentSourceInformation: paid.paymentSourceInformation[0], amountPaid: '5000.00' }
   assert.deepEqual(read('SUCCESSFUL_TRANSACTION', one), says, 'one that is not in a list')
   const card = { ...paid, paymentMethod: 'CARD', paymentSourceInformation: {} }
   assert.deepEqual(read('SUCCESSFUL_TRANSACTION', card), {
     ...says,
-    receipts: [{ ...receipt, transactionId: THEIRS, idIsProviders: true }],
+    receipts: [{ ...receipt, transactionId: THEIRS, idIsProviders: true, fee }],
   })
   const untimed = read('SUCCESSFUL_TRANSACTION', { ...paid, paidOn: null })
-  assert.deepEqual(untimed, { ...says, receipts: [{ ...receipt, at: receivedAt }] })
+  assert.deepEqual(untimed, { ...says, receipts: [{ ...receipt, at: receivedAt, fee }] })
 })
 
 test('a part of the money says pending, and names no transfers when it may not list them all', () => {
@@ -174,7 +175,7 @@ test('a payout names no order, so that it is ignored', () => {
 })
 
 test('what we have no use for says something else', () => {
-  for (const type of ['SETTLEMENT', 'MANDATE_UPDATE', 'SOMETHING_NEW']) {
+  for (const type of ['MANDATE_UPDATE', 'SOMETHING_NEW']) {
     const reading = read(type, refunded)
     assert.deepEqual(reading, { kind: 'notice', reference: THEIRS, says: 'other', receipts: [] }, type)
   }

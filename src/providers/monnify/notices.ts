@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { NoticeReading, RawNotice } from '../provider.ts'
 import { isWhole, receiptsOf } from './mapping.ts'
+import { readSettlement } from './settlements.ts'
 import type { MonnifyNotice } from './wire.ts'
 
 /**
@@ -45,6 +46,11 @@ export function readingOf(notice: MonnifyNotice, receivedAt: Date): NoticeReadin
       // Ours is not in it; theirs is not enough for a saved card, whose charge we know by our own reference alone.
       if (!transactionReference) return { kind: 'unreadable', because: 'a refund of no transaction' }
       return { kind: 'notice', reference, says: 'refund', receipts: [], transactionId: transactionReference }
+    case 'SETTLEMENT': {
+      const settlement = readSettlement(notice.eventData, receivedAt)
+      if (!settlement) return { kind: 'unreadable', because: 'a settlement that cannot be read' }
+      return { kind: 'notice', reference: null, says: 'other', receipts: [], settlement }
+    }
     default:
       // A payout: its references are of the merchant's transfer, and of no order.
       if (type.endsWith('_DISBURSEMENT')) return { kind: 'notice', reference: null, says: 'other', receipts: [] }

@@ -86,6 +86,8 @@ const decodeTransaction = decoderOf({
   amountPaid: Naira,
   /** With their fee, if the contract has the customer bear it. 0 before anything was paid. */
   totalPayable: Naira,
+  /** What the merchant gets of all of it. */
+  settlementAmount: Lenient(readNaira),
   currency: Required(currencyOf),
   paymentMethod: OptionalWord,
   paidOn: Time,
@@ -169,7 +171,7 @@ export function readNoticeBody(body: Buffer) {
   if (!notice) return undefined
   const { eventType: type, eventData } = notice
   const none = { paymentReference: null, transactionReference: null }
-  return { type, ...(decodeEventNames(eventData) ?? none), transaction: readTransaction(eventData) }
+  return { type, ...(decodeEventNames(eventData) ?? none), transaction: readTransaction(eventData), eventData }
 }
 
 /** What each transfer brought: a list; or one that is not in a list; or `{}` or nothing, for none. */

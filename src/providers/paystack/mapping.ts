@@ -61,8 +61,9 @@ function paid(transaction: PaystackTransaction, returned?: number): Outcome {
   return { kind: 'paid', receipts: [receiptOf(transaction, at, returned)], ...(card && { savedCard: card }) }
 }
 
-export function receiptOf({ id: transactionId, amount }: PaystackTransaction, at: Date, returned = 0): Receipt {
-  return { transactionId, idIsProviders: true, amount, at, ...(returned > 0 && { returned }) }
+export function receiptOf({ id: transactionId, amount, fee }: PaystackTransaction, at: Date, returned = 0): Receipt {
+  const receipt = { transactionId, idIsProviders: true as const, amount, at }
+  return { ...receipt, ...(returned > 0 && { returned }), ...(fee !== null && { fee }) }
 }
 
 /**
@@ -74,7 +75,7 @@ export function withoutFees(transaction: PaystackTransaction, ordered: Money): P
     feesInAmount !== null &&
     amount.currency === ordered.currency &&
     toHundredths(amount) - feesInAmount === toHundredths(ordered)
-  return isFeeOnTop ? { ...transaction, amount: ordered } : transaction
+  return isFeeOnTop ? { ...transaction, amount: ordered, fee: 0 } : transaction
 }
 
 const DOMAINS: Record<Mode, string> = { sandbox: 'test', live: 'live' }

@@ -15,6 +15,7 @@ import {
   unknown,
 } from '../provider.ts'
 import { isOfMode, isReversed, receiptOf } from './mapping.ts'
+import { listedLine, listedSettlement, readLine, readSettlement } from './settlements.ts'
 import {
   fromHundredths,
   type ListedPaystackRefund,
@@ -102,8 +103,21 @@ export function listsOf(get: Get, mode: Mode): AccountLists {
           amount: dispute.ofTransaction && disputedAmount(dispute, dispute.ofTransaction),
         },
       ]),
+    // Without `subaccount` the payouts to split partners are listed, too.
+    settlements: (range, cursor) =>
+      list(`/settlement?subaccount=none&${within(aDayWider(range))}`, cursor, readSettlement, listedSettlement),
+    settlementLines: (id, cursor) =>
+      list(`/settlement/${encodeURIComponent(id)}/transactions`, cursor, readLine, listedLine),
   }
 }
+
+const DAY_MS = 86_400_000
+
+/** Whether the filter of settlements means their day or when they were made is not documented. */
+const aDayWider = ({ from, to }: TimeRange): TimeRange => ({
+  from: new Date(from.getTime() - DAY_MS),
+  to: new Date(to.getTime() + DAY_MS),
+})
 
 /** One without a date of payment was never taken. */
 function listedTransaction(transaction: PaystackTransaction): ListedTransaction[] {
@@ -264,7 +278,6 @@ interface Page<T> {
   next: string | null
 }
 
-/** `path` ends with a query. */
 async function readPage<T>(
   get: Get,
   path: string,
@@ -279,6 +292,10 @@ async function readPage<T>(
   const data = answer.status === 200 ? readData(answer.text) : undefined
   const entries = read(data)
   if (!entries) return unknown(`it answered ${answer.status} with what we cannot read`)
+  // In the other lists an entry that comes twice does no harm.
+  const { page = query.get('page') } = readPaging(answer.text)
+  if (base?.startsWith('/settlement') && String(page) !== query.get('page'))
+    return unknown('it answered with another page')
   const next = nextOf(answer.text, cursor, (data as unknown[]).length)
   return typeof next === 'object' && next !== null ? next : { entries, next }
 }

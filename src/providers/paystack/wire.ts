@@ -38,6 +38,8 @@ export interface PaystackTransaction {
   at: Date | null
   /** Fees in hundredths, when `amount` may contain them: the answer names no `requested_amount`. */
   feesInAmount: number | null
+  /** What the merchant bears of the fees, in minor units; null where they are not named. */
+  fee: number | null
   /** Why it failed, in the bank's words. */
   response: string | null
   /** How often the customer has tried. */
@@ -205,6 +207,7 @@ export function readPaging(text: string) {
   const meta = fields(fields(parse(text, asWritten))?.meta)
   const next = digitsOf(meta?.next)
   return {
+    page: wholeNumber(meta?.page),
     pages: wholeNumber(meta?.pageCount),
     entriesPerPage: wholeNumber(meta?.perPage ?? meta?.per_page),
     next: next === 'null' ? undefined : next || undefined, // so it stands in their sample
@@ -231,10 +234,16 @@ export function readTransaction(value: unknown): PaystackTransaction | undefined
     ...{ id, reference, domain, status, amount, paidAt },
     at: paidAt ?? transaction.transaction_date ?? createdAt,
     feesInAmount: requested == null ? (transaction.fees ?? null) : null,
+    fee: feeOf(transaction.fees, charged - Math.min(charged, requested ?? charged), currency),
     response: transaction.gateway_response ?? transaction.message ?? null,
     tries: transaction.log ?? null,
     card: transaction.authorization ?? null,
   }
+}
+
+/** `onTop`: what the customer paid beyond the order, where fees are passed on. */
+function feeOf(fees: number | null, onTop: number, currency: Currency): number | null {
+  return fees === null ? null : (fromHundredths(Math.max(0, fees - onTop), currency) ?? null)
 }
 
 function moneyOf(hundredths: number, currency: Currency): Money | undefined {

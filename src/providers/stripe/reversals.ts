@@ -15,6 +15,7 @@ import {
   unknown,
   unreadable,
 } from '../provider.ts'
+import { linesReader, listedSettlement, readPayout } from './settlements.ts'
 import {
   idOf,
   namesIn,
@@ -66,22 +67,21 @@ export async function withLostDisputes(get: Get, outcome: Outcome, charge: Strip
  * entry of a page.
  */
 export function listsOf(get: Get): AccountLists {
-  async function list<T, Entry>(
-    path: string,
-    { from, to }: TimeRange,
+  async function page<T, Entry>(
+    query: string,
     cursor: string | null,
     read: (one: unknown) => T | null | undefined,
     show: (one: T) => Entry[],
-  ): Promise<ListAnswer<Entry>> {
-    // Their times are whole seconds.
-    const [gte, lte] = [Math.floor(from.getTime() / 1000), Math.floor(to.getTime() / 1000)]
+  ): Promise<ListAnswer<Entry> | Forbidden> {
     const after = cursor === null ? '' : `&starting_after=${encodeURIComponent(cursor)}`
-    const answer = await get(`${path}?limit=${PAGE}&created[gte]=${gte}&created[lte]=${lte}${after}`)
+    const answer = await get(`${query}${after}`)
     if (answer.kind === 'unknown') return answer
+    if (answer.status === 403) return { kind: 'forbidden' }
     const page = answer.status === 200 ? readList(answer.text, (one) => one) : undefined
     if (!page) return unreadable(answer.status)
     const last = idOf(page.data.at(-1))
     if (page.hasMore && !last) return unreadable(answer.status)
+    if (page.hasMore && last === cursor) return unknown('its list does not go on')
     const others: OfOrder[] = []
     const entries = some(page.data, read, (one) => others.push(namesIn(one))) ?? []
     return {
@@ -89,18 +89,44 @@ export function listsOf(get: Get): AccountLists {
       ...(others.length > 0 && { unreadable: others }),
     }
   }
+  /** Their times are whole seconds. */
+  const within = ({ from, to }: TimeRange) => {
+    const [gte, lte] = [Math.floor(from.getTime() / 1000), Math.floor(to.getTime() / 1000)]
+    return `limit=${PAGE}&created[gte]=${gte}&created[lte]=${lte}`
+  }
+  async function list<T, Entry>(...asked: Parameters<typeof page<T, Entry>>): Promise<ListAnswer<Entry>> {
+    const said = await page(...asked)
+    return said.kind === 'forbidden' ? unreadable(403) : said
+  }
+  /** Restricted keys of before may lack these permissions. */
+  async function listPaidOut<T, Entry>(...asked: Parameters<typeof page<T, Entry>>): Promise<ListAnswer<Entry>> {
+    const said = await page(...asked)
+    if (said.kind !== 'forbidden') return said
+    return { kind: 'unsupported', because: 'the Stripe key may not read Payouts and Balance' }
+  }
   return {
-    transactions: (range, cursor) => list('/v1/charges', range, cursor, readCharge, listedCharge),
+    transactions: (range, cursor) => list(`/v1/charges?${within(range)}`, cursor, readCharge, listedCharge),
     refunds: (range, cursor) =>
-      list('/v1/refunds', range, cursor, unlessForeign(readRefund), (refund) =>
+      list(`/v1/refunds?${within(range)}`, cursor, unlessForeign(readRefund), (refund) =>
         ofIntent(refund.intentId, refund.orderReference, listedRefund(refund)),
       ),
     disputes: (range, cursor) =>
-      list('/v1/disputes', range, cursor, unlessForeign(readDispute), (dispute) =>
+      list(`/v1/disputes?${within(range)}`, cursor, unlessForeign(readDispute), (dispute) =>
         ofIntent(dispute.intentId, null, listedDispute(dispute)),
       ),
+    settlements: (range, cursor) =>
+      listPaidOut(`/v1/payouts?${within(range)}`, cursor, unlessForeign(readPayout), listedSettlement),
+    settlementLines: (id, cursor) => {
+      const query = `payout=${encodeURIComponent(id)}&limit=${LINES}&expand[]=data.source`
+      return listPaidOut(`/v1/balance_transactions?${query}`, cursor, linesReader(id), (line) => [line])
+    },
   }
 }
+
+type Forbidden = { kind: 'forbidden' }
+
+/** A charge is some 5 kB, and an answer of more than a megabyte is not read. */
+const LINES = 50
 
 /** What is for no payment intent is not ours. */
 function ofIntent<Entry>(transactionId: string | null, orderReference: string | null, entry: Entry) {

@@ -214,7 +214,8 @@ export function unlessForeign<T>(read: (value: unknown) => T | undefined) {
 
 /** What an entry of a list names that cannot be read. */
 export function namesIn(value: unknown) {
-  const one = fields(value)
+  const whole = fields(value)
+  const one = whole?.object === 'balance_transaction' ? fields(whole.source) : whole
   const isCharge = one?.object === 'charge'
   return {
     transactionId: isCharge ? null : (idOf(one?.payment_intent) ?? null),
@@ -322,7 +323,7 @@ export function idOf(value: unknown): string | undefined {
 }
 
 /** Epoch seconds, until the year 9999. */
-function dateOfSeconds(value: unknown): Date | undefined {
+export function dateOfSeconds(value: unknown): Date | undefined {
   const isTime = Number.isSafeInteger(value) && (value as number) > 0 && (value as number) < 253_402_300_800
   return isTime ? new Date((value as number) * 1000) : undefined
 }

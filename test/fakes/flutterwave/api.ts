@@ -2,10 +2,15 @@ import { type HostedOrder, hostedPage } from '../hosted-page.ts'
 import type { Asked, Said } from '../upstream.ts'
 import { accept, DUPLICATE, NOT_FOUND, refuse, succeed } from './answers.ts'
 import { charges, phones } from './charges.ts'
+import type { settlementsOf } from './settlements.ts'
 import { type Books, type FakeOrder, type Given, minorOfDigits, SETTINGS, TOKENS } from './state.ts'
 
 /** A strict Flutterwave: what the documents do not allow is refused, also where the real one may let it pass. */
-export function speaks(books: Books, ownURL: () => string): (asked: Asked) => Said {
+export function speaks(
+  books: Books,
+  settlements: ReturnType<typeof settlementsOf>,
+  ownURL: () => string,
+): (asked: Asked) => Said {
   const { odd, orders } = books
   const charge = charges(books, ownURL)
   const phone = phones(books)
@@ -167,6 +172,8 @@ export function speaks(books: Books, ownURL: () => string): (asked: Asked) => Sa
     if (headers.authorization !== `Bearer ${SETTINGS.secretKey}`) return refuse(401, 'Invalid authorization key')
     const { pathname, searchParams } = new URL(path, ownURL())
     if (method === 'GET') {
+      const paidOut = settlements.speak(pathname, searchParams, page, within)
+      if (paidOut) return paidOut
       if (pathname === '/v3/transactions') return listTransactions(searchParams)
       if (pathname === '/v3/chargebacks') return listChargebacks(searchParams)
       return pathname === '/v3/refunds' ? listRefunds(searchParams) : verify(pathname, searchParams)

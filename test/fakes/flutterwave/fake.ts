@@ -6,6 +6,7 @@ import { type Asked, startUpstream } from '../upstream.ts'
 import { speaks } from './api.ts'
 import { phones } from './charges.ts'
 import { CHANNELS } from './samples.ts'
+import { settlementsOf } from './settlements.ts'
 import { BY_CARD, type FakeOrder, type Oddities, openBooks, SETTINGS, TOKENS, type Try } from './state.ts'
 
 export interface FakeFlutterwave extends FakeProvider {
@@ -21,7 +22,8 @@ export async function startFakeFlutterwave(t: { after(end: () => Promise<void>):
   const books = openBooks()
   const { odd, find, triesOf } = books
   const asked: Asked[] = []
-  const speak = speaks(books, () => upstream.url)
+  const settlements = settlementsOf(books)
+  const speak = speaks(books, settlements, () => upstream.url)
   const upstream = await startUpstream(t, (one) => {
     asked.push(one)
     return speak(one)
@@ -94,6 +96,7 @@ export async function startFakeFlutterwave(t: { after(end: () => Promise<void>):
       }
       books.addRefund(books.addTry(order), 200, null, 'completed-mpgs')
     },
+    settle: settlements.settle,
     savedCards: TOKENS,
     // They never show one.
     hideAccountNames: () => {},
@@ -148,6 +151,8 @@ export const fakeFlutterwave = {
     listsTransactions: true,
     refundsByTransaction: true,
     reportsRefusedKeys: true,
+    settlements: 'in lists',
+    namesFees: true,
     channels: CHANNELS,
   },
   start: startFakeFlutterwave,

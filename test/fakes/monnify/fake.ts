@@ -5,6 +5,7 @@ import type { RawNotice } from '../../../src/providers/provider.ts'
 import type { Fake, FakeProvider } from '../fake-provider.ts'
 import { type HostedOrder, hostedPage } from '../hosted-page.ts'
 import { type Asked, type Said, startUpstream } from '../upstream.ts'
+import { settlementsOf } from './settlements.ts'
 import { openBooks, paidIn, refundNotice, type Switches, type Transaction } from './state.ts'
 import {
   type Body,
@@ -65,6 +66,7 @@ export async function startFakeMonnify(t: { after(end: () => Promise<void>): voi
     lagMs: 0,
   }
   const books = openBooks(switches)
+  const settlements = settlementsOf(books)
   const asked: Asked[] = []
   const tokens = new Set<string>()
   let logins = 0
@@ -286,6 +288,8 @@ export async function startFakeMonnify(t: { after(end: () => Promise<void>): voi
       books.take(transaction, books.due(transaction))
       books.refundAtProvider(transaction, 20_000)
     },
+    settle: settlements.settle,
+    settlementNotice: settlements.noticeOf,
     transactionOf: books.find,
     endTokens: () => tokens.clear(),
   }
@@ -309,6 +313,8 @@ export const fakeMonnify = {
     listsTransactions: true,
     refundsByTransaction: true,
     reportsRefusedKeys: true,
+    settlements: 'in notices',
+    namesFees: true,
     channels: [
       {
         ...{ channel: 'ussd', price: { amount: 1_025_381, currency: 'NGN', country: 'NG' }, input: { bank: '058' } },

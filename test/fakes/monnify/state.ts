@@ -118,7 +118,7 @@ export function openBooks(switches: Switches) {
       paymentReference: transaction.paymentReference,
       amountPaid: naira(paidIn(transaction)),
       totalPayable: isPaid ? naira(due(transaction)) : '0.00',
-      settlementAmount: isPaid ? naira(paidIn(transaction)) : null,
+      settlementAmount: isPaid ? naira(paidIn(transaction) - feeOf(transaction)) : null,
       paidOn: paidAt && slashes(paidAt),
       paymentStatus: transaction.status,
       paymentDescription: asked.paymentDescription,
@@ -247,6 +247,9 @@ export function openBooks(switches: Switches) {
   }
 }
 
+/** What it keeps, in kobo. */
+export const feeOf = (transaction: Transaction) => Math.min(3_500, Math.floor(paidIn(transaction) / 10))
+
 export const paidIn = ({ parts }: Transaction) => parts.reduce((sum, part) => sum + part, 0)
 
 export const refundNotice = ({ reference, transaction, amount }: Refund) =>
@@ -261,7 +264,7 @@ export const refundNotice = ({ reference, transaction, amount }: Refund) =>
     refundAmount: naira(amount),
   })
 
-const noticeOf = (eventType: string, eventData: object) =>
+export const noticeOf = (eventType: string, eventData: object) =>
   Buffer.from(
     say({ eventType, eventData })
       .text.replace(/^.*"responseBody":/, '')
@@ -287,10 +290,10 @@ function entriesOf(transaction: Transaction): Entry[] {
 const dashes = (at: Date) => new Date(at.getTime() + 3_600_000).toISOString().replace('T', ' ').replace('Z', '')
 
 /** The same, as `25/07/2026 11:20:20 AM`. */
-function slashes(at: Date): string {
+export function slashes(at: Date): string {
   const [year, month, day, hour = '', minute, second] = dashes(at).split(/[- :.]/)
   const half = Number(hour) < 12 ? 'AM' : 'PM'
   return `${day}/${month}/${year} ${Number(hour) % 12 || 12}:${minute}:${second} ${half}`
 }
 
-const naira = (kobo: number) => `${Math.floor(kobo / 100)}.${String(kobo % 100).padStart(2, '0')}`
+export const naira = (kobo: number) => `${Math.floor(kobo / 100)}.${String(kobo % 100).padStart(2, '0')}`

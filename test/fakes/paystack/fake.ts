@@ -11,6 +11,7 @@ import { AS_USUAL, BANKS, type Behaviour, list, listOfBanks, ok, refuse, TEST_CA
 import { AUTHORIZATIONS, chargesOf } from './charges.ts'
 import { FORMS, findFault } from './requests.ts'
 import { SAMPLES } from './samples.ts'
+import { settlementsOf } from './settlements.ts'
 import {
   chargeOf,
   type Dispute,
@@ -58,6 +59,7 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
   // Beyond what a double can tell apart.
   let ids = 9_007_199_254_740_993n
 
+  const settlements = settlementsOf({ sales, refunds, nextId: () => ++ids })
   const charges = chargesOf({ sales, open, url: () => upstream.url })
   const now = () => new Date().toISOString()
   const notFound = () => refuse(behaviour.missing, 'transaction_not_found', 'Transaction reference not found.')
@@ -263,6 +265,8 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
     if (pathname === '/dispute') {
       return list(behaviour, 'Disputes retrieved', ofTransaction(disputes, searchParams), searchParams, disputeOf)
     }
+    const paidOut = settlements.speak(behaviour, pathname, searchParams)
+    if (paidOut) return paidOut
     const show = (sale: Sale) => transactionOf(sale, behaviour.metadata)
     if (pathname === '/transaction')
       return list(behaviour, 'Transactions retrieved', [...sales.values()].toReversed(), searchParams, show)
@@ -330,6 +334,7 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
       pay(sale)
       giveBackInDashboard(sale, 20_000)
     },
+    settle: settlements.settle,
     savedCards: { ...CARDS, unheardOf: 'AUTH_nobody' },
     notices: {
       sign,
@@ -380,6 +385,8 @@ export const fakePaystack = {
     listsTransactions: true,
     refundsByTransaction: true,
     reportsRefusedKeys: true,
+    settlements: 'in lists',
+    namesFees: true,
     channels: SAMPLES,
   },
   start: startFakePaystack,

@@ -58,7 +58,7 @@ export function toJSON(value: unknown): string {
 export function transactionOf(sale: Sale, metadata: unknown): object {
   const { id, reference, status, amount, requested, currency, channel, createdAt, paidAt, tries, response } = sale
   const isPaid = paidAt !== null
-  const fees = channel === 'ussd' ? null : amount - requested || 150
+  const fees = channel === 'ussd' ? null : feesOf(sale)
   return {
     ...{ id, domain: 'test', status, reference, receipt_number: null, amount, message: null },
     ...{ gateway_response: response, paid_at: paidAt, paidAt, created_at: createdAt, createdAt, channel, currency },
@@ -71,11 +71,13 @@ export function transactionOf(sale: Sale, metadata: unknown): object {
   }
 }
 
+/** What the customer pays on top, else a fixed fee. A franc is a hundred of its hundredths. */
+export const feesOf = ({ amount, requested, currency }: Sale) => amount - requested || (currency === 'XOF' ? 200 : 150)
+
 /** What a charge of a saved card answers: neither `paid_at` nor `requested_amount`. */
 export function chargeOf(sale: Sale): object {
-  const { id, reference, status, amount, requested, currency, channel, createdAt, response, authorization, email } =
-    sale
-  const fees = amount - requested || 150
+  const { id, reference, status, amount, currency, channel, createdAt, response, authorization, email } = sale
+  const fees = feesOf(sale)
   return {
     ...{ id, reference, status, amount, currency, channel, domain: 'test', transaction_date: createdAt, metadata: '' },
     ...{ gateway_response: response, message: null, ip_address: null, log: null, fees, authorization, plan: null },

@@ -1,4 +1,5 @@
 import type { Asked, Said } from '../upstream.ts'
+import type { Payouts } from './payouts.ts'
 import type { Books, Intent } from './state.ts'
 
 /** The fake Stripe's API: as strict as the documents say the real one is, and where they are silent, stricter. */
@@ -57,7 +58,13 @@ const INTENT_EXTRAS = [
 ]
 const REFUND_FIELDS = ['payment_intent', 'amount', 'metadata[refund]', 'metadata[reference]']
 
-export function createApi(books: Books, switches: ApiSwitches, url: () => string) {
+const BY_TIME = ['limit', 'starting_after', 'created[gte]', 'created[lte]']
+const OF_PAYOUTS: Record<string, string[]> = {
+  payouts: BY_TIME,
+  balance_transactions: ['limit', 'starting_after', 'payout', 'expand[]'],
+}
+
+export function createApi(books: Books, payouts: Payouts, switches: ApiSwitches, url: () => string) {
   const asked: Asked[] = []
   /** What was first said under a key. */
   const kept = new Map<string, { print: string; said: Said }>()
@@ -171,9 +178,8 @@ export function createApi(books: Books, switches: ApiSwitches, url: () => string
   function read(path: string, query: URLSearchParams): object {
     const expands = query.getAll('expand[]')
     const wants = (what: string) => expands.includes(what)
-    const [, collection, id] =
-      /^\/v1\/(checkout\/sessions|payment_intents|refunds|disputes|charges)(?:\/([^/]+))?$/.exec(path) ?? []
-    const known = id ? ['expand[]'] : ['limit', 'starting_after', 'created[gte]', 'created[lte]', 'payment_intent']
+    const [, collection, id] = /^\/v1\/(checkout\/sessions|[a-z]+(?:_[a-z]+)?)(?:\/([^/]+))?$/.exec(path) ?? []
+    const known = id ? ['expand[]'] : (OF_PAYOUTS[collection ?? ''] ?? [...BY_TIME, 'payment_intent'])
     for (const name of query.keys()) if (!known.includes(name)) throw invalid('parameter_unknown', name)
     const page = pager(switches, query, path)
     if (collection === 'checkout/sessions') {
@@ -193,6 +199,12 @@ export function createApi(books: Books, switches: ApiSwitches, url: () => string
     if (collection === 'charges' && !id) {
       const charges = books.intents.flatMap((intent) => intent.charges.map((charge) => ({ ...charge, intent, charge })))
       return page(charges, ({ intent, charge }) => books.chargeObject(intent, charge))
+    }
+    if (collection === 'payouts' && !id) return page(payouts.made, payouts.payoutObject)
+    if (collection === 'balance_transactions' && !id) {
+      const payout = payouts.made.find((one) => one.id === query.get('payout'))
+      if (!payout) throw invalid('resource_missing', 'payout', 404)
+      return page(payout.rows, (row) => payouts.rowObject(row, wants('data.source')))
     }
     throw invalid('url_invalid', 'path', 404)
   }

@@ -7,6 +7,7 @@ import type { Entry, Fake, FakeProvider, StartFake } from '../fake-provider.ts'
 import { type HostedOrder, hostedPage } from '../hosted-page.ts'
 import { startUpstream } from '../upstream.ts'
 import { type ApiSwitches, createApi } from './api.ts'
+import { createPayouts } from './payouts.ts'
 import { createBooks, type Intent, type Session } from './state.ts'
 
 type NoticeKind = Parameters<FakeProvider['notices']['bodyOf']>[0]
@@ -21,6 +22,7 @@ const SETTINGS = {
 export const startFakeStripe = (async (t) => {
   let url = ''
   const books = createBooks(() => url)
+  const payouts = createPayouts(books)
   const switches: ApiSwitches = {
     secretKey: SETTINGS.secretKey,
     version: VERSION,
@@ -29,7 +31,7 @@ export const startFakeStripe = (async (t) => {
     pageLimit: 100,
     lagMs: 0,
   }
-  const api = createApi(books, switches, () => url)
+  const api = createApi(books, payouts, switches, () => url)
   const upstream = await startUpstream(
     t,
     (asked) =>
@@ -191,7 +193,9 @@ export const startFakeStripe = (async (t) => {
       books.succeed(intent)
       books.giveBack(intent, 200, {})
     },
+    settle: payouts.settle,
     books,
+    payouts,
     api,
     switches,
     sessionOf,
@@ -223,6 +227,7 @@ export const fakeStripe = {
     listsTransactions: true,
     refundsByTransaction: true,
     reportsRefusedKeys: true,
+    settlements: 'in lists',
   },
   start: startFakeStripe,
 } satisfies Fake

@@ -9,8 +9,10 @@ import {
   isReference,
   readChargeRequest,
   readCode,
+  readLedgerQuery,
   readPaymentRequest,
   readRefundRequest,
+  readSettlementId,
   readTransactionsQuery,
 } from './input.ts'
 import { type Books, booksOf, type LedgerDeps } from './ledger.ts'
@@ -20,6 +22,7 @@ import { openAndCharge, openPayment } from './open-payment.ts'
 import { isSilent, recordOf } from './record.ts'
 import { refundPayment } from './refund-payment.ts'
 import { notFound, Refusal } from './refusal.ts'
+import { listLines, listSettlements, settleDays } from './settlements.ts'
 
 interface Deps {
   ledger: LedgerDeps
@@ -104,6 +107,26 @@ export function apiRoutes(app: FastifyInstance, { ledger, dice, held, masterKey 
       })),
     )
   }
+
+  app.get(
+    '/v1/settlements',
+    HIDDEN,
+    answering(async ({ merchantUuid, chance, request }) => {
+      await settleDays(ledger, chance, merchantUuid)
+      const range = readTransactionsQuery(request.query as Record<string, unknown>)
+      return { status: 200, data: await listSettlements(ledger, merchantUuid, range) }
+    }),
+  )
+
+  app.get(
+    '/v1/settlements/:id/lines',
+    HIDDEN,
+    answering(async ({ merchantUuid, request }) => {
+      const id = readSettlementId((request.params as { id: string }).id)
+      const range = readLedgerQuery(request.query as Record<string, unknown>)
+      return { status: 200, data: await listLines(ledger, merchantUuid, id, range) }
+    }),
+  )
 
   app.post(
     '/v1/refunds',

@@ -5,7 +5,10 @@ export interface Faults extends Record<FaultKind, number> {
   seed: number
 }
 
-export const FAULT_KINDS = ['timeout', 'serverError', 'lost', 'doubled', 'reordered', 'late', 'wrongAmount'] as const
+export const FAULT_KINDS = [
+  ...(['timeout', 'serverError', 'lost', 'doubled', 'reordered', 'late', 'wrongAmount'] as const),
+  ...(['shortSettlement', 'lateSettlement'] as const),
+] as const
 export type FaultKind = (typeof FAULT_KINDS)[number]
 
 export const NO_FAULTS: Faults = {
@@ -17,6 +20,8 @@ export const NO_FAULTS: Faults = {
   reordered: 0,
   late: 0,
   wrongAmount: 0,
+  shortSettlement: 0,
+  lateSettlement: 0,
 }
 
 /** A number from 0 up to 1 that follows from its seed, what it is for, and how many were drawn before it. */

@@ -131,6 +131,10 @@ export function readDisputeId(value: unknown): number {
   return Number(digits ?? 0)
 }
 
+export function readSettlementId(value: string): number {
+  return Number(/^gst_([1-9]\d{0,14})$/.exec(value)?.[1] ?? 0)
+}
+
 export function readTransactionsQuery(query: Record<string, unknown>) {
   const from = readTime(query, 'from')
   const to = readTime(query, 'to')

@@ -8,6 +8,8 @@ export interface LedgerDeps {
   database: Database
   clock: Clock
   publicUrl: () => string
+  /** The hour of a day, in UTC, at which it settles what was taken before. */
+  settlesAtHour: number
   /** Called after a commit that queued a notice. */
   wake: () => void
 }

@@ -152,6 +152,22 @@ export const controlOperations: Record<string, Record<string, Operation>> = {
       },
     },
   },
+  '/settlements': {
+    post: {
+      operationId: 'sandboxSettle',
+      summary: 'Settle now',
+      description:
+        'Pays out what was taken until now, instead of at the hour of the day. `POST /payments/v1/settlements/refresh` reads it.',
+      status: 201,
+      answer: [
+        {
+          ...{ id: 'gst_1', currency: 'NGN', day: '2026-11-16', gross: 1_250_000, fees: 28_750, deductions: 5_000 },
+          ...{ net: 1_216_250, status: 'paid', madeAt: '2026-11-16T07:16:33.792Z', paidAt: '2026-11-16T07:16:33.792Z' },
+          bankReference: 'SANDBOX-1',
+        },
+      ],
+    },
+  },
   '/disputes': {
     post: {
       operationId: 'sandboxOpenDispute',

@@ -45,11 +45,26 @@ async function deleteOldNotices(db: Queries, before: Date, limit: number): Promi
   return rows.map(({ at }) => at)
 }
 
+/** The transactions go with their payments. Returns when the settlements were made. */
+async function deleteOldSettlements(db: Queries, before: Date, limit: number): Promise<Date[]> {
+  const rows = await db.rows<{ at: Date }>(sql`
+    with old as materialized (
+      select place, id from gateway_settlements
+       where made_at < ${before} and place between ${first} and ${last}
+       order by made_at limit ${limit}
+    )
+    delete from gateway_settlements s using old
+     where s.place between ${first} and ${last} and s.place = old.place and s.id = old.id
+    returning s.made_at as at`)
+  return rows.map(({ at }) => at)
+}
+
 export const PURGES = [
   {
     kind: 'sandbox_provider_payments',
     tables: ['gateway_payments', 'gateway_transactions', 'gateway_disputes'],
     deleteOld: deleteOldPayments,
   },
+  { kind: 'sandbox_provider_settlements', tables: ['gateway_settlements'], deleteOld: deleteOldSettlements },
   { kind: 'sandbox_provider_notices', tables: ['gateway_notices'], deleteOld: deleteOldNotices },
 ]

@@ -3,6 +3,7 @@ import { failureMessage } from '../../failure.ts'
 import type { FailureCode } from '../../provider.ts'
 import { publicKeyOf } from '../keys.ts'
 import type { Card } from './cards.ts'
+import { feeOfTransaction } from './fee-of-transaction.ts'
 import { type Prompt, RIGHT_CODE } from './prompts.ts'
 
 /** How a payment is found in the provider's books. */
@@ -77,7 +78,7 @@ export type Status = 'pending' | 'processing' | 'paid' | 'failed' | 'refunded'
 /** What the provider's API and its notices say of a payment at a time. */
 export function recordOf(payment: Payment, transactions: Transaction[], baseUrl: string, asOf = payment.readAt) {
   const { reference, channel, requested, currency, refunded, keptCard, merchantUuid } = payment
-  const seen = transactions.map((transaction) => transactionAsOf(transaction, asOf.getTime()))
+  const seen = transactions.map((transaction) => transactionAsOf(transaction, asOf.getTime(), channel))
   const status = statusOf(payment, seen)
   const expiresAt = payment.expiresAt.toISOString()
   const isTaken = seen.some(({ kind, status }) => kind === 'charge' && status === 'paid')
@@ -131,7 +132,7 @@ export type PaymentRecord = ReturnType<typeof recordOf>
 /** The truth about the money, which the provider itself may still be silent about. */
 export function ledgerOf(payment: Payment, transactions: Transaction[]) {
   const { reference, channel, requested, refunded, currency } = payment
-  const all = transactions.map((transaction) => transactionAsOf(transaction, Number.POSITIVE_INFINITY))
+  const all = transactions.map((transaction) => transactionAsOf(transaction, Number.POSITIVE_INFINITY, channel))
   const status = statusOf(payment, all)
   return { reference, channel, status, requested, amount: amountOf(all), refunded, currency, transactions: all }
 }
@@ -149,10 +150,11 @@ export function failureOf(code: FailureCode) {
   return { code, message: failureMessage(code) }
 }
 
-function transactionAsOf(transaction: Transaction, atMs: number) {
+function transactionAsOf(transaction: Transaction, atMs: number, channel: Channel) {
   const { kind, amount, currency, at, failureCode, settlesAt } = transaction
   const status: 'paid' | 'failed' | 'processing' =
     settlesAt && settlesAt.getTime() > atMs ? 'processing' : transaction.status
+  const isTaken = (kind === 'charge' || kind === 'transfer') && status === 'paid'
   return {
     id: transactionId(transaction),
     kind,
@@ -160,6 +162,7 @@ function transactionAsOf(transaction: Transaction, atMs: number) {
     amount,
     currency,
     at: at.toISOString(),
+    ...(isTaken && { fee: feeOfTransaction(channel, currency, amount) }),
     ...(failureCode && { failure: failureOf(failureCode) }),
   }
 }

@@ -3,6 +3,7 @@ import type { Dice } from './dice.ts'
 import { changeDispute, closeDispute, openDispute, refundByHand } from './disputes.ts'
 import { readDisputeChange, readDisputeId, readHandRefund, readNewDispute, readOutcome } from './input.ts'
 import type { LedgerDeps } from './ledger.ts'
+import { settleNow } from './settlements.ts'
 
 interface Deps {
   ledger: LedgerDeps
@@ -19,6 +20,11 @@ export function reversalRoutes(app: FastifyInstance, { ledger, dice, merchantOf 
     const merchantUuid = await merchantOf(request)
     const wanted = readHandRefund(request.body)
     return reply.code(201).send({ data: await refundByHand(ledger, await dice(merchantUuid), merchantUuid, wanted) })
+  })
+
+  app.post('/settlements', HIDDEN, async (request, reply) => {
+    const merchantUuid = await merchantOf(request)
+    return reply.code(201).send({ data: await settleNow(ledger, await dice(merchantUuid), merchantUuid) })
   })
 
   app.post('/disputes', HIDDEN, async (request, reply) => {

@@ -24,6 +24,8 @@ export interface SimulatorDeps {
   verifyCredential: VerifyCaller
   /** Where the world finds us, without a slash at its end. */
   publicUrl: () => string
+  /** See `LedgerDeps`; absent: 5, which is 6 in Lagos. */
+  settlesAtHour?: number | undefined
   /** Where the notices of that merchant go. */
   noticeUrl: (merchantUuid: string) => string
 }
@@ -48,9 +50,9 @@ export interface Simulator {
  * `sendDueNotices`, and so does what customers do by themselves.
  */
 export function createSimulator(deps: SimulatorDeps): Simulator {
-  const { database, clock, log, masterKey, verifyCredential, publicUrl } = deps
+  const { database, clock, log, masterKey, verifyCredential, publicUrl, settlesAtHour = 5 } = deps
   const sender = noticeSender(deps)
-  const ledger: LedgerDeps = { database, clock, publicUrl, wake: sender.wake }
+  const ledger: LedgerDeps = { database, clock, publicUrl, settlesAtHour, wake: sender.wake }
   const dice = diceOf(database)
   const held = new HeldSockets()
 

@@ -1,0 +1,163 @@
+import type { Transaction } from '../../database/database.ts'
+import { writeEvent } from '../../events/outbox-store.ts'
+import { newId } from '../../kernel/ids.ts'
+import type { ListedSettlement, ListedSettlementLine, NoticedSettlement } from '../../providers/provider.ts'
+import type { PaymentDeps } from '../deps.ts'
+import { BOOKS } from '../state/case.ts'
+import { findingsOf, type Settlement, settlementView, withListed } from '../state/settlement.ts'
+import { matchCredits } from '../store/bank-credits.ts'
+import { closeOther, openSettlementCase } from '../store/other-cases.ts'
+import type { AuditScope } from '../store/provider-audit.ts'
+import { deleteStaleLines, oddLines, releaseLines, sumLines, writeFees, writeLines } from '../store/settlement-lines.ts'
+import {
+  insertSettlement,
+  lockByProvider,
+  lockSettlement,
+  newSettlement,
+  nextToRead,
+  updateSettlement,
+} from '../store/settlements.ts'
+import { matchLines } from './match-lines.ts'
+
+type Deps = Pick<PaymentDeps, 'database' | 'clock' | 'providers' | 'log'>
+
+/**
+ * A page of the provider's list. Each settlement is new, or compared with the one on record, and checked again: rows
+ * that somebody has changed are found, too. Returns how many are new or have changed.
+ */
+export async function recordSettlements(deps: Deps, scope: AuditScope, listed: ListedSettlement[]): Promise<number> {
+  let changes = 0
+  for (const each of listed) if (await deps.database.transaction((tx) => record(deps, tx, scope, each))) changes++
+  return changes
+}
+
+async function record(deps: Deps, tx: Transaction, scope: AuditScope, listed: ListedSettlement): Promise<boolean> {
+  const now = deps.clock.now()
+  const find = async () => (await lockByProvider(tx, scope, [listed.id])).get(listed.id)
+  const before = await find()
+  if (!before) {
+    await insertSettlement(tx, newSettlement(scope, listed, now), now)
+    const made = await find()
+    if (made && made.linesState !== 'wanted') await check(tx, made, now)
+    return true
+  }
+  const after = withListed(before, listed, scope.keysVersion)
+  const isChanged = JSON.stringify(after) !== JSON.stringify(before)
+  const begins = after.linesState === 'wanted' && before.linesState !== 'wanted'
+  if (begins) after.reading++
+  if (isChanged) await updateSettlement(tx, after)
+  if (after.status === 'failed' && before.status !== 'failed') await releaseLines(tx, after)
+  if (after.linesState !== 'wanted') await check(tx, after, now)
+  return isChanged
+}
+
+/**
+ * Compares a settlement with its lines, and those with our records. What differs is a case with both numbers, which the
+ * books close when all agrees again.
+ */
+async function check(tx: Transaction, of: Settlement, now: Date): Promise<void> {
+  const lines = of.linesState === 'read' ? await sumLines(tx, of) : of.lines
+  const odd = of.linesState === 'read' ? await oddLines(tx, of) : []
+  const findings = findingsOf(of, lines, odd)
+  const subject = { kind: 'settlement' as const, id: of.id, reference: of.providerId }
+  const announces = of.status === 'paid' && of.announcedAt === null
+  const after: Settlement = { ...of, lines, ...(announces && { announcedAt: now }) }
+  if (announces || JSON.stringify(lines) !== JSON.stringify(of.lines)) await updateSettlement(tx, after)
+  const difference = findings.join(' ') || null
+  const view = settlementView(after, difference)
+  const announce = (type: 'settlement.paid' | 'settlement.difference') => {
+    const { place, merchantId, mode } = of
+    const event = {
+      id: newId('event', now, place),
+      type,
+      data: { payment: null, settlement: view },
+      cause: null,
+      occurredAt: now,
+    }
+    writeEvent(tx, { ...event, place, merchantId, mode, paymentId: null, sequence: null }, null)
+  }
+  if (announces) {
+    announce('settlement.paid')
+    await matchCredits(tx, of)
+  }
+  if (difference === null) {
+    await closeOther(tx, of, { subject, reason: 'settlement_difference' }, { by: BOOKS, note: null, now })
+  } else {
+    const found = {
+      provider: of.provider,
+      subject,
+      summary: difference,
+      amount: of.net,
+      currency: of.net === null ? null : of.currency,
+    }
+    if (await openSettlementCase(tx, of, found, now)) announce('settlement.difference')
+  }
+}
+
+const MOST_LINES = 1_000_000
+
+/**
+ * Reads the next page of lines of the account: of the oldest settlement whose lines are wanted. The cursor is saved
+ * with the lines, so that any process can go on. `none`: all lines are read.
+ */
+export async function readNextLines(deps: Deps, scope: AuditScope): Promise<'read' | 'none' | { because: string }> {
+  const { database, providers } = deps
+  const of = await nextToRead(database, scope)
+  if (!of) return 'none'
+  const client = await providers.connect(of, of.provider, { keysVersion: of.keysVersion })
+  const page = await client.lists?.settlementLines?.(of.providerId, of.linesCursor)
+  const isEndless =
+    of.lines.count > MOST_LINES ||
+    (page?.kind === 'page' && page.nextCursor !== null && page.nextCursor === of.linesCursor)
+  if (isEndless) return { because: `the lines of settlement ${of.providerId} do not end` }
+  if (!page || page.kind === 'unsupported') {
+    await database.transaction((tx) => updateSettlement(tx, { ...of, linesState: 'none', hasLines: false }))
+    return 'read'
+  }
+  if (page.kind === 'unknown') return { because: page.because }
+  const keysVersions = await providers.keysVersions(of, of.provider)
+  await writePage(deps, of, { lines: page.entries, nextCursor: page.nextCursor, keysVersions })
+  return 'read'
+}
+
+async function writePage(
+  { database, clock }: Deps,
+  of: Settlement,
+  {
+    lines,
+    nextCursor,
+    keysVersions,
+  }: { lines: ListedSettlementLine[]; nextCursor: string | null; keysVersions: number[] },
+): Promise<void> {
+  // The first page of a reading counts from the start.
+  const first = of.linesCursor === null ? 0 : of.lines.count
+  const { matched, fees } = await matchLines(database, of, lines, { keysVersions, first })
+  await database.transaction(async (tx) => {
+    const now = await lockSettlement(tx, of, of.id)
+    // Another process has read this page meanwhile.
+    if (now?.linesState !== 'wanted' || now.linesCursor !== of.linesCursor || now.reading !== of.reading) return
+    await writeLines(tx, of, matched)
+    await writeFees(tx, of, fees)
+    const count = first + lines.length
+    const read: Settlement = { ...now, linesCursor: nextCursor, lines: { ...now.lines, count } }
+    if (nextCursor !== null) return updateSettlement(tx, read)
+    const done: Settlement = { ...read, linesState: 'read' }
+    await deleteStaleLines(tx, done)
+    await updateSettlement(tx, done)
+    await check(tx, done, clock.now())
+  })
+}
+
+/** A settlement with all of its lines that a signed notice names. */
+export async function recordNoticed(
+  deps: Deps,
+  scope: AuditScope,
+  { settlement, lines }: NoticedSettlement,
+): Promise<void> {
+  await recordSettlements(deps, scope, [{ ...settlement, hasLines: lines.length > 0 }])
+  const found = await deps.database.transaction((tx) => lockByProvider(tx, scope, [settlement.id]))
+  const of = found.get(settlement.id)
+  if (of?.linesState !== 'wanted') return
+  const keysVersions = await deps.providers.keysVersions(scope, scope.provider)
+  await writePage(deps, { ...of, linesCursor: null }, { lines, nextCursor: null, keysVersions })
+}

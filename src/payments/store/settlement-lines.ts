@@ -1,0 +1,251 @@
+import type { Queries, Transaction } from '../../database/database.ts'
+import { sql } from '../../database/sql.ts'
+import { idOf, type SettlementId, uuidOf } from '../../kernel/ids.ts'
+import type { Scope } from '../../kernel/scope.ts'
+import type { ListedSettlementLine } from '../../providers/provider.ts'
+import type { LineKind, LineSums, OddLine, Settlement, SettlementLine } from '../state/settlement.ts'
+import type { AuditScope } from './provider-audit.ts'
+
+/** A line, and what of ours it is about. UUIDs are without prefix: lines are written in pages. */
+export interface MatchedLine extends ListedSettlementLine {
+  key: string
+  receiptId: number | null
+  paymentUuid: string | null
+  attemptUuid: string | null
+  refundUuid: string | null
+}
+
+export interface MoneyOfLine {
+  receiptId: number
+  transactionId: string
+  keysVersion: number
+  attemptUuid: string | null
+  paymentUuid: string | null
+  amount: number
+  currency: string
+  settledIn: string | null
+  feeCharged: number | null
+}
+
+/** Receipts of the account by the provider's transaction ids. */
+export function receiptsOfTransactions(
+  db: Queries,
+  { place, merchantId, mode, provider }: AuditScope,
+  keysVersions: number[],
+  transactionIds: string[],
+): Promise<MoneyOfLine[]> {
+  return db.rows(sql`
+    select id as "receiptId", transaction_id as "transactionId", account as "keysVersion", attempt_id as "attemptUuid", payment_id as "paymentUuid",
+           amount, currency, settled_in as "settledIn", fee_charged as "feeCharged"
+      from receipts
+     where place = ${place} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and provider = ${provider}
+       and account = any(${keysVersions}::integer[]) and transaction_id = any(${transactionIds})`)
+}
+
+export function receiptsOfAttempts(db: Queries, { place }: Scope, attemptUuids: string[]): Promise<MoneyOfLine[]> {
+  return db.rows(sql`
+    select id as "receiptId", transaction_id as "transactionId", account as "keysVersion", attempt_id as "attemptUuid", payment_id as "paymentUuid",
+           amount, currency, settled_in as "settledIn", fee_charged as "feeCharged"
+      from receipts where place = ${place} and attempt_id = any(${attemptUuids}::uuid[]) order by id`)
+}
+
+export interface RefundOfLine {
+  uuid: string
+  attemptUuid: string
+  paymentUuid: string
+  amount: number
+  providerRefundId: string | null
+  settledIn: string | null
+}
+
+export function refundsOfAttempts(db: Queries, { place }: Scope, attemptUuids: string[]): Promise<RefundOfLine[]> {
+  return db.rows(sql`
+    select f.id as uuid, f.attempt_id as "attemptUuid", f.payment_id as "paymentUuid", f.amount, f.provider_refund_id as "providerRefundId",
+           f.settled_in as "settledIn"
+      from refunds f
+     where f.place = ${place} and f.payment_id = any(array(select a.payment_id from attempts a where a.place = ${place} and a.id = any(${attemptUuids}::uuid[])))
+       and f.attempt_id = any(${attemptUuids}::uuid[])
+     order by f.id`)
+}
+
+/**
+ * Writes a page of lines, and marks what they are for as settled. A line that is read again is replaced. Payments are
+ * locked first, in the order of their ids: another change of theirs reads the fee and writes it back.
+ */
+export async function writeLines(tx: Transaction, of: Settlement, lines: MatchedLine[]): Promise<void> {
+  if (lines.length === 0) return
+  const { place, mode } = of
+  const [id, merchant] = [uuidOf(of.id), uuidOf(of.merchantId)]
+  const column = <T>(read: (line: MatchedLine) => T): T[] => lines.map(read)
+  await tx.rows(sql`
+    insert into settlement_lines (place, merchant_id, mode, settlement_id, line_key, kind, transaction_id, order_reference, gross, fee, net,
+                                  payment_id, receipt_id, refund_id, reading)
+    select ${place}::smallint, ${merchant}::uuid, ${mode}::text, ${id}::uuid, l.line_key, l.kind, l.transaction_id, l.order_reference, l.gross, l.fee, l.net,
+           l.payment_id, l.receipt_id, l.refund_id, ${of.reading}::integer
+      from unnest(${column(({ key }) => key)}::text[], ${column(({ kind }) => kind)}::text[],
+                  ${column(({ transactionId }) => transactionId)}::text[], ${column(({ orderReference }) => orderReference)}::text[],
+                  ${column(({ gross }) => gross)}::bigint[], ${column(({ fee }) => fee)}::bigint[], ${column(({ net }) => net)}::bigint[],
+                  ${column(({ paymentUuid }) => paymentUuid)}::uuid[], ${column(({ receiptId }) => receiptId)}::bigint[],
+                  ${column(({ refundUuid }) => refundUuid)}::uuid[])
+           as l (line_key, kind, transaction_id, order_reference, gross, fee, net, payment_id, receipt_id, refund_id)
+        on conflict (settlement_id, line_key, place) do update
+       set kind = excluded.kind, transaction_id = excluded.transaction_id, order_reference = excluded.order_reference, gross = excluded.gross,
+           fee = excluded.fee, net = excluded.net, payment_id = excluded.payment_id, receipt_id = excluded.receipt_id,
+           refund_id = excluded.refund_id, reading = excluded.reading`)
+  const payments = [...new Set(lines.flatMap(({ paymentUuid }) => paymentUuid ?? []))]
+  if (payments.length === 0) return
+  await tx.rows(sql`
+    select id from payments where place = ${place} and id = any(${payments}::uuid[]) order by id for no key update`)
+  const ofReceipts = lines.filter(({ kind, receiptId }) => kind === 'payment' && receiptId !== null)
+  const receiptIds = ofReceipts.map(({ receiptId }) => receiptId)
+  await tx.rows(sql`
+    update receipts set settled_in = ${id}::uuid
+     where place = ${place} and id = any(${receiptIds}::bigint[]) and settled_in is null`)
+  const refundIds = lines.flatMap(({ refundUuid }) => refundUuid ?? [])
+  await tx.rows(sql`
+    update refunds set settled_in = ${id}::uuid
+     where place = ${place} and id = any(${refundIds}::uuid[]) and settled_in is null`)
+}
+
+/** What the provider really charged, by receipt; the fee of an attempt is the sum of its receipts. */
+export async function writeFees(
+  tx: Transaction,
+  { place }: Scope,
+  fees: { receiptId: number; attemptUuid: string | null; fee: number }[],
+): Promise<void> {
+  if (fees.length === 0) return
+  await tx.rows(sql`
+    update receipts r set fee_charged = l.fee
+      from unnest(${fees.map(({ receiptId }) => receiptId)}::bigint[], ${fees.map(({ fee }) => fee)}::bigint[]) as l (id, fee)
+     where r.place = ${place} and r.id = l.id`)
+  await tx.rows(sql`
+    update attempts a set fee_charged = f.fee
+      from (select r.attempt_id, sum(r.fee_charged)::bigint as fee from receipts r
+             where r.place = ${place} and r.attempt_id = any(${fees.flatMap(({ attemptUuid }) => attemptUuid ?? [])}::uuid[])
+             group by r.attempt_id) f
+     where a.place = ${place} and a.id = f.attempt_id`)
+}
+
+/** Lines of an earlier reading that the provider does not list any more. */
+export async function deleteStaleLines(tx: Transaction, { place, id, reading }: Settlement): Promise<void> {
+  const gone = await tx.rows<OfOurs>(sql`
+    delete from settlement_lines where place = ${place} and settlement_id = ${uuidOf(id)} and reading < ${reading}
+    returning receipt_id, refund_id`)
+  await release(tx, { place, id }, gone)
+}
+
+/** The payout failed: what it was for is not settled, and may be paid out by another one. */
+export async function releaseLines(tx: Transaction, { place, id }: Settlement): Promise<void> {
+  const lines = await tx.rows<OfOurs>(sql`
+    select receipt_id, refund_id from settlement_lines where place = ${place} and settlement_id = ${uuidOf(id)}`)
+  await release(tx, { place, id }, lines)
+}
+
+interface OfOurs {
+  receipt_id: number | null
+  refund_id: string | null
+}
+
+async function release(
+  tx: Transaction,
+  { place, id }: Pick<Settlement, 'place' | 'id'>,
+  lines: OfOurs[],
+): Promise<void> {
+  if (lines.length === 0) return
+  await tx.rows(sql`
+    update receipts set settled_in = null
+     where place = ${place} and id = any(${lines.flatMap((line) => line.receipt_id ?? [])}::bigint[]) and settled_in = ${uuidOf(id)}::uuid`)
+  await tx.rows(sql`
+    update refunds set settled_in = null
+     where place = ${place} and id = any(${lines.flatMap((line) => line.refund_id ?? [])}::uuid[]) and settled_in = ${uuidOf(id)}::uuid`)
+}
+
+interface SumsRow {
+  count: number
+  gross: number
+  fees: number
+  net: number
+  unknown: number
+  foreign: number
+}
+
+export async function sumLines(db: Queries, { place, id }: Settlement): Promise<LineSums> {
+  const row = await db.row<SumsRow>(sql`
+    select count(*)::integer as count, coalesce(sum(gross), 0)::bigint as gross, coalesce(sum(fee), 0)::bigint as fees,
+           coalesce(sum(net), 0)::bigint as net, (count(*) filter (where net is null))::integer as unknown,
+           (count(*) filter (where payment_id is null and receipt_id is null and kind in ('payment', 'refund', 'dispute')))::integer as foreign
+      from settlement_lines where place = ${place} and settlement_id = ${uuidOf(id)}`)
+  const { count = 0, gross = 0, fees = 0, net = 0, unknown = 0, foreign = 0 } = row ?? {}
+  return { count, gross, fees, net: unknown > 0 ? null : net, foreign }
+}
+
+const MOST_ODD = 50
+
+/** Lines that contradict themselves, or our records of the money. */
+export function oddLines(db: Queries, { place, id, currency }: Settlement): Promise<OddLine[]> {
+  return db.rows(sql`
+    select l.line_key as key, l.kind, (select p.reference from payments p where p.place = ${place} and p.id = l.payment_id) as payment,
+           l.gross, l.fee, l.net, r.amount as received, r.fee_charged as "feeCharged",
+           r.settled_in <> l.settlement_id as "isInAnother"
+      from settlement_lines l
+      left join receipts r on r.place = ${place} and r.id = l.receipt_id and r.currency = ${currency} and l.kind = 'payment'
+     where l.place = ${place} and l.settlement_id = ${uuidOf(id)}
+       and (l.gross - l.fee <> l.net or r.amount <> l.gross or r.fee_charged <> l.fee or r.settled_in <> l.settlement_id)
+     order by l.id limit ${MOST_ODD}`)
+}
+
+interface LineRow {
+  id: number
+  kind: LineKind
+  transaction_id: string | null
+  order_reference: string | null
+  gross: number
+  fee: number | null
+  net: number | null
+  payment_id: string | null
+  payment: string | null
+}
+
+export interface LineFilter {
+  /** Only lines that name no payment of ours. */
+  foreign: boolean
+  after: number
+  limit: number
+}
+
+/** In the order of the provider's list. */
+export async function listLines(
+  db: Queries,
+  { place, merchantId, mode }: Scope,
+  id: SettlementId,
+  { foreign, after, limit }: LineFilter,
+): Promise<SettlementLine[]> {
+  const rows = await db.rows<LineRow>(sql`
+    select l.id, l.kind, l.transaction_id, l.order_reference, l.gross, l.fee, l.net, l.payment_id,
+           (select p.reference from payments p where p.place = ${place} and p.id = l.payment_id) as payment
+      from (select * from settlement_lines
+             where place = ${place} and settlement_id = ${uuidOf(id)} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and id > ${after}
+               and (not ${foreign}::boolean or (payment_id is null and receipt_id is null and kind in ('payment', 'refund', 'dispute')))
+             order by id limit ${limit}) l
+     order by l.id`)
+  return rows.map((row) => ({
+    ...{ id: row.id, kind: row.kind, transactionId: row.transaction_id, orderReference: row.order_reference },
+    ...{ gross: row.gross, fee: row.fee, net: row.net, payment: row.payment },
+    paymentId: row.payment_id === null ? null : idOf('payment', row.payment_id, place),
+  }))
+}
+
+export interface KindSums {
+  kind: LineKind
+  count: number
+  gross: number
+  fees: number
+  net: number
+}
+
+/** The sums of a settlement by what its lines are about. */
+export function sumsByKind(db: Queries, { place, id }: Settlement): Promise<KindSums[]> {
+  return db.rows(sql`
+    select kind, count(*)::integer as count, sum(gross)::bigint as gross, coalesce(sum(fee), 0)::bigint as fees, coalesce(sum(net), 0)::bigint as net
+      from settlement_lines where place = ${place} and settlement_id = ${uuidOf(id)} group by kind order by kind`)
+}
