@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import type { Database } from '../../src/database/database.ts'
-import { type Statement, sql } from '../../src/database/sql.ts'
-import { ensureDefaultSecret } from '../../src/events/webhook-secret-store.ts'
-import { uuidOf } from '../../src/kernel/ids.ts'
-import { claimDestinations } from '../../src/webhooks/claim-store.ts'
-import { releaseWorkers, renewWorker } from '../../src/webhooks/lease-store.ts'
-import { findFirstTries } from '../../src/webhooks/search-store.ts'
+import type { Database } from '../../../src/database/database.ts'
+import { type Statement, sql } from '../../../src/database/sql.ts'
+import { ensureDefaultSecret } from '../../../src/events/webhook-secret-store.ts'
+import { uuidOf } from '../../../src/kernel/ids.ts'
+import { claimDestinations } from '../../../src/webhooks/claim-store.ts'
+import { releaseWorkers, renewWorker } from '../../../src/webhooks/lease-store.ts'
+import { findFirstTries } from '../../../src/webhooks/search-store.ts'
 import {
   addEndpoint,
   defaultSecretOf,
@@ -19,10 +19,10 @@ import {
   startDeliveringService,
   tell,
   triedTimes,
-} from '../support/delivering.ts'
-import { type Heard, type Manner, startListener, takes } from '../support/listener.ts'
-import { timedClaims } from '../support/many-hosts.ts'
-import { eventually } from '../support/paying.ts'
+} from '../../support/delivering.ts'
+import { type Heard, type Manner, startListener, takes } from '../../support/listener.ts'
+import { timedClaims } from '../../support/many-hosts.ts'
+import { eventually } from '../../support/paying.ts'
 
 /** Many deliveries and several engines. */
 const service = await startDeliveringService()
