@@ -38,7 +38,7 @@ export interface Config {
    */
   webhookAllowPrivate: 'never' | 'sandbox' | 'always'
   logLevel: LogLevel
-  /** Sends invitations and links for a new password. Absent: they are only shown. */
+  /** Sends receipts, invitations and links for a new password. Absent: no receipts, and links are only shown. */
   smtpUrl: string | undefined
   smtpFrom: string | undefined
   /** Base URL of an OpenTelemetry collector. Absent: no traces. */

@@ -5,6 +5,7 @@ import { CHANNEL_FACTS, type Channel } from '../../kernel/channel.ts'
 import type { AttemptId, SavedCardId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Scope } from '../../kernel/scope.ts'
+import type { Language } from '../../merchants/brand.ts'
 import type { Capabilities } from '../../providers/capabilities.ts'
 import type { ChannelInput, Declined, Failure, Outcome, Unknown } from '../../providers/provider.ts'
 import { recordProviderCall } from '../call-provider.ts'
@@ -52,6 +53,8 @@ export interface Start {
   saveCard?: boolean
   /** Idempotency key of the submitted form. */
   pageKey?: string
+  /** Of the page. */
+  language?: Language
   /** The page was opened by client-id and reference alone. */
   byReference?: boolean
   /** The call with an idempotency key that starts the attempt. */

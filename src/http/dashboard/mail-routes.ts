@@ -1,0 +1,34 @@
+import { Problem } from '../../kernel/problem.ts'
+import { changeReceipts } from '../../mails/manage-receipts.ts'
+import type { App } from '../server/framework.ts'
+import type { DashboardDeps } from './deps.ts'
+import { inMerchant, scopeOf } from './guard.ts'
+import { ReceiptsAnswer, ReceiptsChange } from './mails-contract.ts'
+import { OF_MERCHANT } from './shared-routes.ts'
+
+const NO_MAIL = 'No mail can be sent: the operator of this service has to set SMTP_URL first.'
+
+/** Receipts to customers. */
+export function mailRoutes(app: App, deps: Pick<DashboardDeps, 'database' | 'sendMail'>): void {
+  const hasMail = deps.sendMail !== undefined
+
+  app.get(
+    `${OF_MERCHANT}/receipts`,
+    { config: { access: 'settings' }, schema: { response: { 200: ReceiptsAnswer } } },
+    async (request) => ({
+      data: { sends: await changeReceipts(deps, inMerchant(request).actor, scopeOf(request)), hasMail },
+    }),
+  )
+
+  app.put(
+    `${OF_MERCHANT}/receipts`,
+    { config: { access: 'settings' }, schema: { body: ReceiptsChange, response: { 200: ReceiptsAnswer } } },
+    async (request) => {
+      const { sends } = request.body
+      if (sends !== 'never' && !hasMail) throw new Problem('conflict', NO_MAIL)
+      return {
+        data: { sends: await changeReceipts(deps, inMerchant(request).actor, scopeOf(request), sends), hasMail },
+      }
+    },
+  )
+}
