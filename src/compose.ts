@@ -224,7 +224,9 @@ async function startHttp(config: Config, log: Logger, deps: CommandDeps, keys: K
     everyMs: 500,
     run: async () => (await sendDueNotices(100)) === 100,
   }))
-  const mails = mailJobs({ ...paymentDeps, sendMail })
+  const { alertsUrl: url, alertsSecret: secret } = config
+  const operator = url && secret ? { url, secret } : undefined
+  const mails = mailJobs({ ...paymentDeps, sendMail, http, operator })
   const retention = retentionJob(deps, purgesOf(deps, config.retention, servers))
   const worker = config.role === 'api' ? undefined : startWorker(paymentDeps, [...sendNotices, retention, ...mails])
   const delivering = config.role === 'api' ? undefined : startDelivering({ ...paymentDeps, http, allowPrivate })

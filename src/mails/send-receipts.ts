@@ -33,7 +33,7 @@ const BATCH = 5
 const LEASE_MINUTES = 5
 const MINUTE_MS = 60_000
 /** Minutes until the next try. With the last one, a mail server may be away for two days and a half. */
-const WAITS = [1, 5, 15, 60, 120, 240, 480, 720, 720, 720, 720]
+export const WAITS_MINUTES = [1, 5, 15, 60, 120, 240, 480, 720, 720, 720, 720]
 
 /**
  * Limits against abuse as a mail relay. In live mode each receipt needs money that has arrived. In the sandbox money is
@@ -99,7 +99,7 @@ async function send({ database, clock, links, sendMail }: MailDeps, receipt: Due
 }
 
 function retry({ tries }: DueReceipt, now: Date): ReceiptEnd {
-  const wait = WAITS[tries - 1]
+  const wait = WAITS_MINUTES[tries - 1]
   if (wait === undefined) return { state: 'dropped', note: 'the mail server took no mail for too long' }
   return { state: 'waiting', dueAt: new Date(now.getTime() + wait * MINUTE_MS), wasTried: true }
 }

@@ -2,6 +2,7 @@ import type { Database, Queries } from '../database/database.ts'
 import { DeleteBatches, DeletingElsewhere } from '../database/delete-batches.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Mode } from '../kernel/mode.ts'
+import { deleteOldAlerts } from '../mails/alert-queue-store.ts'
 import { deleteOldCounts } from '../mails/mail-count-store.ts'
 import { deleteOldProviderCalls } from '../payments/store/delete-old.ts'
 import { deleteOldCredits, deleteOldSettlements } from '../payments/store/delete-old-settlements.ts'
@@ -73,6 +74,7 @@ export function purgesOf(
     purge('notices', ['notices'], afterPayments, deleteFinishedNotices),
     purge('unmatched_notices', ['notices'], unmatchedDays, deleteUnmatchedNotices),
     purge('mail_counts', ['mail_counts'], MAIL_COUNT_DAYS, deleteOldCounts),
+    purge('alerts', ['alerts', 'alert_copies'], transportDays, deleteOldAlerts),
     purge('provider_calls', ['provider_calls'], afterPayments, deleteOldProviderCalls),
     ...servers.flatMap(({ purges }) =>
       purges.map(({ kind, tables, deleteOld }) => purge(kind, tables, sandboxDays, deleteOld)),

@@ -30,6 +30,8 @@ export const SMALL_TABLES: Record<string, string> = {
   memberships: 'a few for each member',
   passkeys: 'a few for each member',
   saved_views: 'limited for each member',
+  alert_choices: 'two for each merchant of a member',
+  alert_times: 'a few for each merchant of a member',
   recovery_codes: 'ten for each member',
   sessions: 'deleted when they end',
   one_time_links: 'deleted after they have ended',

@@ -1,4 +1,5 @@
 import type { Queries, Writes } from '../../database/database.ts'
+import { alertRaised } from '../../events/alert-store.ts'
 import { canTake } from '../../integrations/integration.ts'
 import { type EnabledIntegration, listEnabledIntegrations } from '../../integrations/integration-store.ts'
 import { CHANNEL_FACTS, type Channel } from '../../kernel/channel.ts'
@@ -261,7 +262,13 @@ async function startDeclined(
     }
   }
   await settleStart(deps, intent, answer, call)
-  if (answer.keysRefused) throw keysRefused(attempt)
+  if (answer.keysRefused) {
+    const now = deps.clock.now()
+    // Once a day: the provider may refuse good keys for a moment, and these again after months.
+    const subject = `${attempt.provider} ${attempt.keysVersion} ${now.toISOString().slice(0, 10)}`
+    await deps.database.rows(alertRaised(attempt, { kind: 'provider_failing', subject }, now))
+    throw keysRefused(attempt)
+  }
   throw new AttemptNotStarted('provider_error', `${attempt.provider} refused: ${answer.failure.message}`, attempt, {
     nothingStarted: !saved?.isChosen && startedNothing(attempt, answer.failure),
   })
