@@ -1,20 +1,8 @@
 import { type Statement, sql } from '../database/sql.ts'
 import { uuidOf } from '../kernel/ids.ts'
 import type { Scope } from '../kernel/scope.ts'
+import type { AlertKind } from './alert-kind.ts'
 import type { Event } from './event.ts'
-
-/** What members, and the operator, are told of: docs/alerts.md. */
-export const ALERT_KINDS = [
-  'dispute_opened',
-  'dispute_due',
-  'refund_failed',
-  'case_opened',
-  'settlement',
-  'provider_failing',
-  'webhooks_failing',
-  'live_key',
-] as const
-export type AlertKind = (typeof ALERT_KINDS)[number]
 
 /**
  * Raises an alert. The same subject of a kind has one. It has no words: they are read when it is sent. `subject`: an

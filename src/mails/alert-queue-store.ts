@@ -1,6 +1,6 @@
 import type { Queries, Transaction } from '../database/database.ts'
 import { freshSql, sql } from '../database/sql.ts'
-import { ALERT_KINDS, type AlertKind } from '../events/alert-store.ts'
+import { ALERT_KINDS, type AlertKind } from '../events/alert-kind.ts'
 import { idOf, type MemberId, type MerchantId, uuidOf } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 import { ALL_PLACES, type Place } from '../kernel/place.ts'

@@ -1,6 +1,6 @@
 import type { Queries } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
-import type { AlertKind } from '../events/alert-store.ts'
+import type { AlertKind } from '../events/alert-kind.ts'
 import { idOf } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 import { ALL_PLACES, type Place } from '../kernel/place.ts'

@@ -1,6 +1,6 @@
 import type { Queries } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
-import type { AlertKind } from '../events/alert-store.ts'
+import type { AlertKind } from '../events/alert-kind.ts'
 import { idOf, parseId, uuidOf } from '../kernel/ids.ts'
 import { type Currency, formatMoney } from '../kernel/money.ts'
 import type { Scope } from '../kernel/scope.ts'

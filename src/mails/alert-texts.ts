@@ -1,4 +1,4 @@
-import type { AlertKind } from '../events/alert-store.ts'
+import type { AlertKind } from '../events/alert-kind.ts'
 import type { Permission } from '../members/permissions.ts'
 
 interface About {

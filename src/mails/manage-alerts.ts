@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts'
-import type { AlertKind } from '../events/alert-store.ts'
+import type { AlertKind } from '../events/alert-kind.ts'
 import { recordAct } from '../events/audit-log-store.ts'
 import type { MemberId } from '../kernel/ids.ts'
 import type { Owner } from '../kernel/scope.ts'

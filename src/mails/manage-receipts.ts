@@ -3,7 +3,8 @@ import { recordAct } from '../events/audit-log-store.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Owner } from '../kernel/scope.ts'
 import { findMerchant } from '../merchants/merchant-store.ts'
-import { type ReceiptSends, readReceiptSends, saveReceiptSends } from '../payments/store/customer-receipts.ts'
+import type { ReceiptSends } from '../merchants/receipt-sends.ts'
+import { readReceiptSends, saveReceiptSends } from '../payments/store/customer-receipts.ts'
 
 /** Sets when customers of this merchant get receipts in this mode. Undefined: only reads it. */
 export function changeReceipts(

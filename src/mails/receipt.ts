@@ -137,16 +137,16 @@ function asHtml(parts: Parts, { branding, language }: ReceiptOf, title: string):
   return html`<!doctype html>
 <html lang="${language}" dir="${direction}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark"><meta name="supported-color-schemes" content="light dark"><title>${title}</title>
 <style>@media(prefers-color-scheme:dark){.ground{background:#0f1115!important}.card{background:#1a1d24!important}.ink{color:#f1f3f6!important}.soft{color:#aab1bd!important}.line{border-color:#343944!important}.band,.go{background:${inDark.colour}!important;color:${inDark.text}!important}.link{color:${dark.colour}!important}}</style></head>
-<body class="ground" style="margin:0;padding:0;background:#f4f5f7">
+<body class="ground" style="margin:0;padding:0;background:#f4f5f7"><div role="main">
 <table role="presentation" class="ground" width="100%" cellpadding="0" cellspacing="0" border="0" style="background:#f4f5f7"><tr><td align="center" style="padding:24px 12px">
 <table role="presentation" class="card" width="100%" cellpadding="0" cellspacing="0" border="0" style="max-width:520px;background:#ffffff;border-radius:12px;overflow:hidden;${FONT};font-size:15px;line-height:1.5;text-align:start">
 <tr><td class="band" style="padding:18px 24px;background:${button.colour};color:${button.text};font-size:17px;font-weight:600"><bdi>${name}</bdi></td></tr>
 <tr><td style="padding:24px">
-${p(test, 'font-size:13px;color:#555c66', 'soft')}${p(hello, 'color:#16181d')}${p(lead, 'font-size:18px;font-weight:600;color:#16181d')}${p(note, 'color:#555c66', 'soft')}
+${p(test, 'font-size:13px;color:#555c66', 'soft')}${p(hello, 'color:#16181d')}<h1 class="ink" style="margin:0 0 12px;font-size:18px;line-height:1.4;color:#16181d">${lead}</h1>${p(note, 'color:#555c66', 'soft')}
 <table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="margin:8px 0 20px;font-size:15px">${new Html(line.join(''))}</table>
 <a class="go" href="${link}" style="display:inline-block;padding:11px 20px;border-radius:8px;background:${button.colour};color:${button.text};text-decoration:none;font-weight:600">${texts.open}</a>
 <p class="soft" style="margin:20px 0 0;font-size:13px;color:#555c66">${texts.questions(merchant)}<br>${texts.automatic}</p>
 <p style="margin:12px 0 0;font-size:12px;word-break:break-all"><a class="link" href="${link}" style="color:${linkColour.colour}">${link}</a></p>
-</td></tr></table></td></tr></table></body></html>
+</td></tr></table></td></tr></table></div></body></html>
 `
 }

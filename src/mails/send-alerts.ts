@@ -1,4 +1,4 @@
-import { ALERT_KINDS, type AlertKind } from '../events/alert-store.ts'
+import { ALERT_KINDS, type AlertKind } from '../events/alert-kind.ts'
 import type { WebhookSecret } from '../events/webhook-secret.ts'
 import { uuidOf } from '../kernel/ids.ts'
 import type { Place } from '../kernel/place.ts'

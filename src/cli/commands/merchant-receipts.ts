@@ -1,7 +1,7 @@
 import { readConfig } from '../../config/config.ts'
 import { MODES, type Mode } from '../../kernel/mode.ts'
 import { changeReceipts } from '../../mails/manage-receipts.ts'
-import { RECEIPT_SENDS, type ReceiptSends } from '../../payments/store/customer-receipts.ts'
+import { RECEIPT_SENDS, type ReceiptSends } from '../../merchants/receipt-sends.ts'
 import { type Command, UsageError } from '../command.ts'
 import { print } from '../print.ts'
 import { actor, withDatabase } from '../with-database.ts'

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { ALERT_KINDS, type AlertKind } from '../../events/alert-store.ts'
-import { RECEIPT_SENDS, type ReceiptSends } from '../../payments/store/customer-receipts.ts'
+import { ALERT_KINDS, type AlertKind } from '../../events/alert-kind.ts'
+import { RECEIPT_SENDS, type ReceiptSends } from '../../merchants/receipt-sends.ts'
 
 /** Requests and answers for mails to customers and members. The web application imports their types. */
 

@@ -5,11 +5,8 @@ import type { Mode } from '../../kernel/mode.ts'
 import { ALL_PLACES, type Place, rowsOfEachPlace } from '../../kernel/place.ts'
 import type { Owner, Scope } from '../../kernel/scope.ts'
 import type { Language } from '../../merchants/brand.ts'
+import type { ReceiptSends } from '../../merchants/receipt-sends.ts'
 import type { Payment } from '../state/payment.ts'
-
-/** When a merchant's customers get receipts by e-mail. `on_request`: when they ask for one on the payment page. */
-export const RECEIPT_SENDS = ['never', 'on_request', 'always'] as const
-export type ReceiptSends = (typeof RECEIPT_SENDS)[number]
 
 /** A customer has one mail of each kind for a payment at most. */
 export type ReceiptKind = 'success' | 'partial_refund' | 'refund'
