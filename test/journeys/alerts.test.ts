@@ -213,12 +213,12 @@ test('K4: a member is told of what the role may see, of the own merchants only, 
   assert.ok(withPermission('provider_failing').length === 2)
 
   await openCase(scope, 'paystack')
+  await raise('provider_failing', 'gateway 3 2027-01-02')
   while (await addressAlerts(deps, false));
   await removeMember({ database }, 'test', { merchantId: scope.merchantId, memberId: people.viewer?.id as MemberId })
   await database.rows(
     sql`update memberships set role = 'viewer' where member_id = ${uuidOf(people.admin?.id as MemberId)}`,
   )
-  await raise('provider_failing', 'gateway 3 2027-01-02')
   nowMs += HOUR_MS
   const last = await told()
   assert.ok(!last.some((mail) => mail.startsWith(`${people.viewer?.email} `)))
