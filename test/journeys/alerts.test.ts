@@ -27,6 +27,7 @@ import { eventually, type Shop, startPaying } from '../support/paying.ts'
 import { atProvider, lastRefundFails, refund } from '../support/returns.ts'
 import { paid } from '../support/sandbox-payments.ts'
 import { addMerchant, startOn } from '../support/service.ts'
+import { read } from '../support/snippets.ts'
 
 const HOUR_MS = 3_600_000
 const service = await startPaying()
@@ -313,6 +314,9 @@ test('the operator gets each alert of live mode as one signed POST, again when i
   const [, { headers, body } = assert.fail()] = received
   new Webhook(secret).verify(body, headers)
   const { id, timestamp, ...rest } = JSON.parse(body)
+  const [, example = ''] = /```json\n([^`]*)```/.exec(read('docs/alerts.md')) ?? []
+  const shapeOf = ({ data, ...outer }: { data: object }) => [Object.keys(outer), Object.keys(data)]
+  assert.deepEqual(shapeOf(JSON.parse(example)), shapeOf(JSON.parse(body)))
   assert.equal(id, headers['webhook-id'])
   assert.ok(Date.parse(timestamp))
   const [{ subject }] = rest.data.alerts

@@ -56,7 +56,7 @@ test('K1: kill -9 while mails are sent, with a second process beside it: each cu
   const early = server.mails.splice(0)
   assert.ok(early.length > 0)
 
-  // The leases of the killed process end in five minutes. What was charged and not yet noticed is settled by the checks.
+  // The leases of the killed process end in five minutes. What was charged and not yet noticed is found by a check.
   await database.rows(sql`update customer_receipts set due_at = now() - interval '1 second' where state = 'waiting'`)
   await database.rows(
     sql`update attempts set next_check_at = now(), check_leased_until = '-infinity' where next_check_at is not null`,
