@@ -32,6 +32,7 @@ import { paymentBatch } from './payments/start/create-payment.ts'
 import { sandboxServers } from './providers/sandbox-servers.ts'
 import { startDelivering } from './webhooks/delivery-loop.ts'
 import { setDefaultSecret } from './webhooks/manage-endpoints.ts'
+import { mailJobs } from './worker/mail-jobs.ts'
 import { purgesOf, retentionJob } from './worker/retention.ts'
 import { startWorker } from './worker/worker.ts'
 
@@ -189,6 +190,7 @@ async function startHttp(config: Config, log: Logger, deps: CommandDeps, keys: K
   const demo = hasDemo ? [openDemo(keys, assets, { baseUrl: () => baseUrl, serverUrl: () => serverUrl })] : []
   const http = webhookHttp()
   const live = livePayments({ ...deps, log })
+  const sendMail = await openMail(config)
   const app = await buildApp({
     ...paymentDeps,
     verifyCredential,
@@ -199,7 +201,7 @@ async function startHttp(config: Config, log: Logger, deps: CommandDeps, keys: K
     http,
     allowPrivate,
     guests: [...servers, ...demo],
-    sendMail: await openMail(config),
+    sendMail,
     baseUrl: () => baseUrl,
     isStopping: () => stopping,
     serves: config.role === 'worker' ? 'operations' : 'everything',
@@ -222,8 +224,11 @@ async function startHttp(config: Config, log: Logger, deps: CommandDeps, keys: K
     everyMs: 500,
     run: async () => (await sendDueNotices(100)) === 100,
   }))
+  const { alertsUrl: url, alertsSecret: secret } = config
+  const operator = url && secret ? { url, secret } : undefined
+  const mails = mailJobs({ ...paymentDeps, sendMail, http, operator })
   const retention = retentionJob(deps, purgesOf(deps, config.retention, servers))
-  const worker = config.role === 'api' ? undefined : startWorker(paymentDeps, [...sendNotices, retention])
+  const worker = config.role === 'api' ? undefined : startWorker(paymentDeps, [...sendNotices, retention, ...mails])
   const delivering = config.role === 'api' ? undefined : startDelivering({ ...paymentDeps, http, allowPrivate })
   const listeners: Record<string, Listener> = {
     ...(delivering && { [DELIVERIES_CHANNEL]: { heard: delivering.wake, missed: delivering.wake } }),

@@ -15,7 +15,7 @@ const ENTRY_POINTS = ['http', 'worker', 'cli']
  */
 const ORDER = [
   ...['kernel', 'metrics', 'database', 'tracing', 'outbound', 'events', 'merchants', 'members', 'config'],
-  ...['providers', 'integrations', 'payments', 'reconciliation', 'webhooks', 'keys', 'status', 'demo-data'],
+  ...['providers', 'integrations', 'payments', 'reconciliation', 'webhooks', 'mails', 'keys', 'status', 'demo-data'],
   ...ENTRY_POINTS,
 ]
 /**

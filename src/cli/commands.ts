@@ -10,6 +10,7 @@ import { keysStatus } from './commands/keys-status.ts'
 import { memberInvite, memberList, memberOperator, memberRemove } from './commands/member.ts'
 import { merchantCreate, merchantList, merchantResume, merchantSuspend } from './commands/merchant.ts'
 import { merchantBrand } from './commands/merchant-brand.ts'
+import { merchantReceipts } from './commands/merchant-receipts.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { openapi } from './commands/openapi.ts'
 import { paymentResync, paymentShow, paymentTimeline } from './commands/payment.ts'
@@ -32,6 +33,7 @@ export const COMMANDS: Command[] = [
   merchantSuspend,
   merchantResume,
   merchantBrand,
+  merchantReceipts,
   credentialCreate,
   credentialList,
   credentialRevoke,

@@ -280,6 +280,7 @@ function paidOnSecondAttempt(now: Date, given: string | undefined): PaymentState
       chargedAtOnce: false,
       byReference: false,
       pageKey: null,
+      language: null,
       knownToProvider: true,
       failure: null,
       failedTryId: null,

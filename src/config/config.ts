@@ -38,9 +38,12 @@ export interface Config {
    */
   webhookAllowPrivate: 'never' | 'sandbox' | 'always'
   logLevel: LogLevel
-  /** Sends invitations and links for a new password. Absent: they are only shown. */
+  /** Sends receipts, alerts, invitations and links for a new password. Absent: no mail, and links are only shown. */
   smtpUrl: string | undefined
   smtpFrom: string | undefined
+  /** Gets the alerts of all merchants, signed with the secret. Absent: only members get them, by mail. */
+  alertsUrl: string | undefined
+  alertsSecret: string | undefined
   /** Base URL of an OpenTelemetry collector. Absent: no traces. */
   otlpEndpoint: string | undefined
   /** Proxies whose X-Forwarded-For header is trusted. */
@@ -63,6 +66,9 @@ export class ConfigError extends OperatorError {
     this.mistakes = mistakes
   }
 }
+
+const WEBHOOK_SECRET_RULE =
+  'must be whsec_ and 24 to 64 bytes in base64 (create one with: echo whsec_$(openssl rand -base64 32))'
 
 /** Parses the environment. Throws one error that lists all mistakes. */
 export function readConfig(env: Record<string, string | undefined>): Config {
@@ -145,16 +151,19 @@ export function readConfig(env: Record<string, string | undefined>): Config {
 
   const webhookSecret = given('SANDBOX_WEBHOOK_SECRET')
   if (webhookSecret !== undefined && !isWebhookSecret(webhookSecret)) {
-    wrong(
-      'SANDBOX_WEBHOOK_SECRET',
-      'must be whsec_ and 24 to 64 bytes in base64 (create one with: echo whsec_$(openssl rand -base64 32))',
-    )
+    wrong('SANDBOX_WEBHOOK_SECRET', WEBHOOK_SECRET_RULE)
   }
 
   const smtpUrl = url('SMTP_URL', ['smtp:', 'smtps:'])
   const smtpFrom = given('SMTP_FROM')
   if (smtpFrom !== undefined && !/^[^\r\n]*@[^\r\n]+$/.test(smtpFrom))
     wrong('SMTP_FROM', 'must be an address like no-reply@example.com, or Manilla <no-reply@example.com>')
+
+  const alertsUrl = url('ALERTS_URL', ['http:', 'https:'])
+  const alertsSecret = given('ALERTS_SECRET')
+  if ((alertsUrl === undefined) !== (alertsSecret === undefined))
+    wrong(alertsUrl ? 'ALERTS_SECRET' : 'ALERTS_URL', 'is missing: set both, or neither')
+  if (alertsSecret !== undefined && !isWebhookSecret(alertsSecret)) wrong('ALERTS_SECRET', WEBHOOK_SECRET_RULE)
 
   const otlpEndpoint = url('OTEL_EXPORTER_OTLP_ENDPOINT', ['http:', 'https:'])
 
@@ -243,6 +252,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     logLevel,
     smtpUrl: smtpUrl?.href,
     smtpFrom,
+    alertsUrl: alertsUrl?.href,
+    alertsSecret,
     otlpEndpoint: otlpEndpoint?.href,
     trustProxy,
     sandboxSettlesAt: Number(settlesAt),

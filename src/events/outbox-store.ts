@@ -2,6 +2,7 @@ import type { Writes } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
 import { type EndpointId, newId, uuidOf } from '../kernel/ids.ts'
 import type { Owner } from '../kernel/scope.ts'
+import { alertOf, alertRaised } from './alert-store.ts'
 import { bodyOf, type Event, isAnnounced } from './event.ts'
 
 /** PostgreSQL notification channel that wakes the delivery loops after a commit. */
@@ -20,6 +21,8 @@ export function writeEvent(tx: Writes, event: Event, webhook: string | null): vo
     values (${event.place}, ${uuidOf(event.id)}, ${uuidOf(event.merchantId)}, ${event.mode}, ${event.paymentId && uuidOf(event.paymentId)}, ${event.type},
             ${event.sequence}, ${JSON.stringify(detailsOf(event))}, ${event.cause}, ${event.occurredAt}, ${isSent ? bodyOf(event) : null})`)
   if (!isSent) return
+  const alert = alertOf(event)
+  if (alert) tx.write(alertRaised(event, alert, event.occurredAt))
   writeDeliveriesToEndpoints(tx, event)
   if (webhook !== null) writeDeliveryTo(tx, event, webhook)
   tx.notify(DELIVERIES_CHANNEL)

@@ -34,6 +34,7 @@ import type { LivePayments } from './checkout/live-payments.ts'
 import { liveRoutes } from './checkout/live-routes.ts'
 import { logoRoutes } from './checkout/logo-route.ts'
 import { isLink, pageRoutes, sendUnknownPayment } from './checkout/page-routes.ts'
+import { receiptRoutes } from './checkout/receipt-routes.ts'
 import { widgetRoutes } from './checkout/widget-routes.ts'
 import { DASHBOARD_API, dashboardRoutes } from './dashboard/routes.ts'
 import { shellRoutes } from './dashboard/shell.ts'
@@ -59,7 +60,7 @@ export interface HttpDeps extends Omit<PaymentDeps, 'links'>, Pick<DeliveryDepen
   live: LivePayments
   /** Scripts and styles for browsers. */
   assets: Assets
-  /** For invitations and forgotten passwords; absent without SMTP_URL. */
+  /** Absent without SMTP_URL. */
   sendMail?: SendMail | undefined
   baseUrl: () => string
   isStopping: () => boolean
@@ -173,6 +174,7 @@ async function registerCallerRoutes(
   await app.register(async (pages: App) => {
     pageRoutes(pages, forCustomers)
     linkPageRoutes(pages, forCustomers)
+    receiptRoutes(pages, forCustomers)
   })
   await app.register(async (logos: App) => logoRoutes(logos, { ...deps, limits }))
   await app.register(async (widget: App) => widgetRoutes(widget, forCustomers))

@@ -137,12 +137,29 @@ const SHORT_CODE_RANDOM_LENGTH = 8
  * index grows at the end; a random code tripled the write-ahead log per insert at a million rows.
  */
 export function newShortCode(now: Date, place: Place): string {
-  const seconds = Math.max(0, Math.floor(now.getTime() / 1000) - SHORT_CODE_EPOCH_SECONDS)
-  const timeLength = seconds < 58 ** SHORT_CODE_TIME_LENGTH ? SHORT_CODE_TIME_LENGTH : SHORT_CODE_TIME_LENGTH + 1
   const random = BigInt(randomInteger48()) % 58n ** BigInt(SHORT_CODE_RANDOM_LENGTH)
-  const time = encodeBase58(BigInt(seconds), timeLength)
-  return time + encodePlace(place) + encodeBase58(random, SHORT_CODE_RANDOM_LENGTH)
+  return timeOfCode(now) + encodePlace(place) + encodeBase58(random, SHORT_CODE_RANDOM_LENGTH)
 }
+
+function timeOfCode(now: Date): string {
+  const seconds = Math.max(0, Math.floor(now.getTime() / 1000) - SHORT_CODE_EPOCH_SECONDS)
+  const isShort = seconds < 58 ** SHORT_CODE_TIME_LENGTH
+  return encodeBase58(BigInt(seconds), isShort ? SHORT_CODE_TIME_LENGTH : SHORT_CODE_TIME_LENGTH + 1)
+}
+
+/** The code of a receipt page: seconds, the place, then 128 random bits. It is the only thing that opens the page. */
+export function newReceiptCode(now: Date, place: Place): string {
+  const random = BigInt(`0x${pooledRandomBytes(16).toString('hex')}`)
+  return timeOfCode(now) + encodePlace(place) + encodeBase58(random, ENCODED_LENGTH)
+}
+
+/** Undefined when the text is not a code of a receipt. */
+export function placeOfReceiptCode(code: string): Place | undefined {
+  if (!RECEIPT_CODE.test(code)) return undefined
+  return decodePlace(code.slice(-ENCODED_LENGTH - PLACE_LENGTH, -ENCODED_LENGTH))
+}
+
+const RECEIPT_CODE = /^[1-9A-HJ-NP-Za-km-z]{29,30}$/
 
 /** Undefined when the text is not a short code. */
 export function placeOfShortCode(code: string): Place | undefined {

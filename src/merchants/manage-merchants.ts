@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Database } from '../database/database.ts'
+import { alertRaised } from '../events/alert-store.ts'
 import { recordAct } from '../events/audit-log-store.ts'
 import type { MerchantId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
@@ -106,7 +107,8 @@ export function createCredential(
   const credential = newCredential(mode)
   const limits = parseLimits(wanted, new Date())
   return deps.database.transaction(async (tx) => {
-    if (!(await findMerchant(tx, merchantId))) throw unknownMerchant(merchantId)
+    const merchant = await findMerchant(tx, merchantId)
+    if (!merchant) throw unknownMerchant(merchantId)
     if (replaces !== undefined) {
       if (!(await expireInADay(tx, replaces, merchantId, mode)))
         throw new Problem('not_found', 'You have no such API key in this mode.')
@@ -120,6 +122,8 @@ export function createCredential(
     const { clientId, clientSecret } = credential
     await insertCredential(tx, { clientId, merchantId, mode, digest: digestOf(clientSecret), limits })
     await recordAct(tx, { actor, act: 'credential.created', merchantId, subject: clientId })
+    const scope = { place: merchant.place, merchantId, mode }
+    if (mode === 'live') tx.write(alertRaised(scope, { kind: 'live_key', subject: clientId }, new Date()))
     return credential
   })
 }

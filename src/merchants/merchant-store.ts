@@ -70,3 +70,9 @@ export async function saveSettings(tx: Transaction, id: MerchantId, settings: Me
   await tx.rows(sql`
     update merchants set name = ${name}, country = ${country}, time_zone = ${timeZone} where id = ${uuidOf(id)}`)
 }
+
+/** Null: the zone of each member's browser. */
+export async function findTimeZone(db: Queries, id: MerchantId): Promise<string | null> {
+  const row = await db.row<{ time_zone: string | null }>(sql`select time_zone from merchants where id = ${uuidOf(id)}`)
+  return row?.time_zone ?? null
+}

@@ -1,6 +1,6 @@
 import type { Queries, Writes } from '../database/database.ts'
 import { isUniqueViolation } from '../database/failure.ts'
-import { type Event, isAnnounced } from '../events/event.ts'
+import { type Event, type EventType, isAnnounced } from '../events/event.ts'
 import { PAYMENTS_CHANNEL } from '../events/event-store.ts'
 import { writeEvent } from '../events/outbox-store.ts'
 import { newId, type PaymentId } from '../kernel/ids.ts'
@@ -12,6 +12,7 @@ import type { Decision, PaymentState } from './state/payment-state.ts'
 import { newRefund, type Refund, SEEN_AGAIN_AFTER_MS } from './state/refund.ts'
 import { insertAttempt, updateAttempt } from './store/attempts.ts'
 import { writeCases } from './store/cases.ts'
+import { writeReceipt, writeRefundReceipt } from './store/customer-receipts.ts'
 import { type LockedPayment, lockPayment } from './store/payment-states.ts'
 import { insertPayment, type NewPayment, updatePayment } from './store/payments.ts'
 import { type ReceiptOfPayment, uncountReceipts } from './store/receipts.ts'
@@ -138,8 +139,25 @@ function writeEvents(
       ...(index === 0 && transactions.length > 0 && { transactions }),
     }
     writeEvent(tx, event, payment.webhook)
+    writeReceiptOf(tx, change.type, before, state, now)
   }
   tx.notify(PAYMENTS_CHANNEL, payment.id)
+}
+
+/** The customer's receipt for the payment, and for its refunds: not for what came beyond it. */
+function writeReceiptOf(
+  tx: Writes,
+  type: EventType,
+  before: PaymentState,
+  { payment, attempts }: PaymentState,
+  now: Date,
+) {
+  if (type === 'payment.successful') {
+    const paying = attempts.find(({ status }) => status === 'successful') ?? attempts.at(-1)
+    writeReceipt(tx, payment, paying?.language ?? null, now)
+  }
+  if (type === 'refund.successful' && payment.amountRefunded > before.payment.amountRefunded)
+    writeRefundReceipt(tx, payment, payment.amountRefunded < payment.amountPaid ? 'partial_refund' : 'refund', now)
 }
 
 /** Receipts and refunds that stop counting, and refunds of the money beyond the payment. Returns those. */

@@ -9,6 +9,10 @@ export interface Links {
   short(code: string): string
   /** The page of a reusable link. */
   reusable(code: string): string
+  /** The page of a customer's receipt. */
+  receipt(code: string): string
+  /** A screen of the dashboard, such as `/payments`. */
+  dashboard(owner: Owner, screen: string): string
   /** Return URL for the provider's page. The customer comes back here first, so that the outcome is checked at once. */
   comeBack(attempt: AttemptId): string
   /** Notice (webhook) URL that the merchant enters in the provider's dashboard. */
@@ -20,6 +24,8 @@ export function linksOn(baseUrl: () => string): Links {
     payment: (id) => `${baseUrl()}/pay/${id}`,
     short: (code) => `${baseUrl()}/s/${code}`,
     reusable: (code) => `${baseUrl()}/l/${code}`,
+    receipt: (code) => `${baseUrl()}/r/${code}`,
+    dashboard: ({ merchantId, mode }, screen) => `${baseUrl()}/dashboard/${merchantId}/${mode}${screen}`,
     comeBack: (attempt) => `${baseUrl()}/return/${attempt}`,
     notices: ({ merchantId, mode }, provider) => `${baseUrl()}/notices/${provider}/${mode}/${merchantId}`,
   }

@@ -2,6 +2,8 @@ import type { Database, Queries } from '../database/database.ts'
 import { DeleteBatches, DeletingElsewhere } from '../database/delete-batches.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Mode } from '../kernel/mode.ts'
+import { deleteOldAlerts } from '../mails/alert-queue-store.ts'
+import { deleteOldCounts } from '../mails/mail-count-store.ts'
 import { deleteOldProviderCalls } from '../payments/store/delete-old.ts'
 import { deleteOldCredits, deleteOldSettlements } from '../payments/store/delete-old-settlements.ts'
 import { deleteOldCalls } from '../payments/store/idempotent-calls.ts'
@@ -16,6 +18,8 @@ const MANY_ROWS = 1_000
 const DAY_MS = 24 * 3_600_000
 /** 24 hours are guaranteed. */
 const IDEMPOTENT_CALL_DAYS = 2
+/** They count for an hour or a day. */
+const MAIL_COUNT_DAYS = 1
 /** At least: a person may still match them. */
 const UNMATCHED_NOTICE_DAYS = 365
 
@@ -69,6 +73,8 @@ export function purgesOf(
     purge('deliveries', ['deliveries', 'delivery_tries'], afterPayments, deleteOldDeliveries),
     purge('notices', ['notices'], afterPayments, deleteFinishedNotices),
     purge('unmatched_notices', ['notices'], unmatchedDays, deleteUnmatchedNotices),
+    purge('mail_counts', ['mail_counts'], MAIL_COUNT_DAYS, deleteOldCounts),
+    purge('alerts', ['alerts', 'alert_copies'], transportDays, deleteOldAlerts),
     purge('provider_calls', ['provider_calls'], afterPayments, deleteOldProviderCalls),
     ...servers.flatMap(({ purges }) =>
       purges.map(({ kind, tables, deleteOld }) => purge(kind, tables, sandboxDays, deleteOld)),
@@ -106,6 +112,7 @@ const PAYMENT_TABLES = [
   'disputes',
   'reviews',
   'cases',
+  'customer_receipts',
 ]
 
 function paymentsPurge(database: Database, mode: Mode, days: number | undefined): Purge {

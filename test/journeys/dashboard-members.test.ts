@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer, type Socket } from 'node:net'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { type MemberId, uuidOf } from '../../src/kernel/ids.ts'
@@ -18,6 +16,7 @@ import {
   signedInBrowser,
   tokenOf,
 } from '../support/dashboard.ts'
+import { startMailServer } from '../support/mail-server.ts'
 import { eventually } from '../support/paying.ts'
 import { addMerchant, BASE_URL, startOn, startService } from '../support/service.ts'
 
@@ -235,22 +234,17 @@ test('the last operator stays unless it is forced', async () => {
 })
 
 test('invitations and forgotten passwords are sent by SMTP, and an unknown account gets the same answer', async () => {
-  const mails = await startMailServer()
-  const mailing = await startOn(database, { sendMail: smtpMail(mails.url, 'Manilla <no-reply@pay.test>') })
+  const { url, mails } = await startMailServer()
+  const mailing = await startOn(database, { sendMail: smtpMail(url, 'Manilla <no-reply@pay.test>') })
   const browser = await signedInBrowser(mailing, database, owner.id)
   const invited = await browser.call('POST', `${ofMerchant}/invitations`, { email: 'mail@example.com', role: 'viewer' })
   assert.equal(invited.body.data.sent, true)
   await eventually(
-    async () => mails.received,
+    async () => mails,
     ({ length }) => length === 1,
   )
-  assert.match(mails.received[0] ?? '', /To: mail@example\.com/)
-  assert.ok(
-    mails.received[0]
-      ?.replaceAll(/=\r?\n/g, '')
-      .replaceAll('=23', '#')
-      .includes('/dashboard/welcome#'),
-  )
+  assert.deepEqual(mails[0]?.recipients, ['mail@example.com'])
+  assert.match(mails[0]?.mail.text ?? '', /\/dashboard\/welcome#/)
 
   await database.rows(sql`
     insert into sign_in_tries (key, tries, tried_at) values (${digestOf(`invitations of ${merchantId}`)}, 50, now())
@@ -263,11 +257,11 @@ test('invitations and forgotten passwords are sent by SMTP, and an unknown accou
   assert.deepEqual([unknown.status, unknown.body], [known.status, known.body])
   for (let time = 0; time < 6; time++) await forgot(owner.email)
   await eventually(
-    async () => mails.received,
+    async () => mails,
     ({ length }) => length === 4,
   )
   await mailing.close()
-  assert.equal(mails.received.length, 4, 'three per account before they have to wait')
+  assert.equal(mails.length, 4, 'three per account before they have to wait')
 })
 
 test('a merchant’s name that is a link or has line breaks is plain text in subject and body of an invitation', async () => {
@@ -315,36 +309,3 @@ test('a link for a member from the command line works while nobody else can sign
   const answer = await guest.call('POST', '/welcome/password', { token: tokenOf(link.url), password: PASSWORD })
   assert.equal(answer.body.data.state, 'signed-in')
 })
-
-/** An SMTP server that accepts everything. */
-async function startMailServer(): Promise<{ url: string; received: string[] }> {
-  const received: string[] = []
-  const server = createServer((socket: Socket) => {
-    let text = ''
-    let isData = false
-    socket.write('220 test ESMTP\r\n')
-    socket.on('error', () => {})
-    socket.setEncoding('utf8').on('data', (chunk: string) => {
-      text += chunk
-      for (;;) {
-        const end = text.indexOf(isData ? '\r\n.\r\n' : '\r\n')
-        if (end === -1) return
-        const part = text.slice(0, end)
-        text = text.slice(end + (isData ? 5 : 2))
-        if (isData) {
-          received.push(part)
-          isData = false
-          socket.write('250 ok\r\n')
-        } else if (/^DATA/i.test(part)) {
-          isData = true
-          socket.write('354 go\r\n')
-        } else if (/^QUIT/i.test(part)) socket.end('221 bye\r\n')
-        else socket.write('250 ok\r\n')
-      }
-    })
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  after(() => server.close())
-  return { url: `smtp://127.0.0.1:${(server.address() as { port: number }).port}`, received }
-}

@@ -16,7 +16,7 @@ import { addParty, bodiesFor, type Party, pathOf, type Route, registeredRoutes }
 import { eventually } from '../support/paying.ts'
 import { type Answer, addMerchant, BASE_URL, startService } from '../support/service.ts'
 
-const { app, database } = await startService()
+const { app, database } = await startService({ sendMail: async () => {} })
 const parts = { database, clock: systemClock, baseUrl: () => BASE_URL }
 
 const routes = await registeredRoutes(database)

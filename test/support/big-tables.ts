@@ -21,6 +21,7 @@ export const SMALL_TABLES: Record<string, string> = {
   reconciliation_runs: 'a few for each provider of a merchant',
   webhook_endpoints: 'limited for each merchant',
   webhook_secrets: 'one for each merchant and mode',
+  receipt_settings: 'one for each merchant and mode',
   secret_keys: 'one for each key of the operator',
   delivery_workers: 'one for each running process',
   rollup_cursors: 'one for each place',
@@ -29,6 +30,8 @@ export const SMALL_TABLES: Record<string, string> = {
   memberships: 'a few for each member',
   passkeys: 'a few for each member',
   saved_views: 'limited for each member',
+  alert_choices: 'two for each merchant of a member',
+  alert_times: 'a few for each merchant of a member',
   recovery_codes: 'ten for each member',
   sessions: 'deleted when they end',
   one_time_links: 'deleted after they have ended',
@@ -92,6 +95,8 @@ const VALUES: Record<string, string> = {
   'cases.reason': `(array['review','surplus','unmatched_money','refund_failed'])[n % 4 + 1]`,
   'cases.subject_kind': `(array['attempt','receipt','refund'])[n % 3 + 1]`,
   'cases.subject': `${UUID}::text`,
+  // Few mails wait.
+  'customer_receipts.state': `case when n % 1000 = 0 then 'waiting' else 'sent' end`,
   'gateway_payments.channel': `case when n % 2 = 0 then 'card' else 'transfer' end`,
   // Few customers have not decided yet.
   'gateway_payments.decides_at': `case when n % 1000 = 0 then now() + n * interval '1 second' end`,

@@ -199,5 +199,7 @@ export const bodiesFor = (other: Party): Record<string, unknown> => ({
   'PATCH /merchants/:merchant/branding': { colour: '#0b6e4f' },
   'POST /merchants/:merchant/views': { name: 'Late', filters: { late: 'true' } },
   'PATCH /merchants/:merchant/views/:view': { name: 'Paid late' },
+  'PUT /merchants/:merchant/:mode/alerts': { kinds: ['case_opened'], daily: true },
+  'PUT /merchants/:merchant/:mode/receipts': { sends: 'always' },
   'PATCH /merchants/:merchant/settings': { timeZone: 'Africa/Lagos' },
 })

@@ -17,6 +17,7 @@ import { type MerchantId, uuidOf } from '../../src/kernel/ids.ts'
 import type { Mode } from '../../src/kernel/mode.ts'
 import type { Place } from '../../src/kernel/place.ts'
 import { secretBox } from '../../src/kernel/secret-box.ts'
+import type { SendMail } from '../../src/members/mail.ts'
 import { createCredential } from '../../src/merchants/manage-merchants.ts'
 import { credentialVerifier } from '../../src/merchants/verify-credential.ts'
 import { webhookHttp } from '../../src/outbound/webhook-http.ts'
@@ -26,6 +27,7 @@ import { paymentBatch } from '../../src/payments/start/create-payment.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 import { sandboxServers } from '../../src/providers/sandbox-servers.ts'
 import { startDelivering } from '../../src/webhooks/delivery-loop.ts'
+import { mailJobs } from '../../src/worker/mail-jobs.ts'
 import { startWorker } from '../../src/worker/worker.ts'
 import { buildAssets } from '../../web/build.ts'
 import { createDatabase } from './database.ts'
@@ -70,6 +72,8 @@ interface Changes {
   masterKey?: Buffer
   deliver?: boolean
   worker?: boolean
+  /** Mails of the dashboard, and with a worker those to customers and members. */
+  sendMail?: SendMail
   /** Replaces the registry of providers. */
   providers?: readonly Provider[]
   /**
@@ -145,6 +149,7 @@ export async function openPaying(
     http,
     allowPrivate,
     guests,
+    sendMail: changes.sendMail,
     baseUrl: url,
     isStopping: () => false,
     rateLimit: changes.rateLimit ?? false,
@@ -163,7 +168,8 @@ export async function openPaying(
     everyMs: 100,
     run: async () => (await sendDueNotices(100)) === 100,
   }))
-  const worker = changes.worker && !apart ? startWorker(parts, sandboxJobs) : undefined
+  const mails = changes.sendMail ? mailJobs({ ...parts, http, sendMail: changes.sendMail }) : []
+  const worker = changes.worker && !apart ? startWorker(parts, [...sandboxJobs, ...mails]) : undefined
   const delivering = changes.deliver && !apart ? startDelivering({ ...parts, http, allowPrivate }) : undefined
   const listening =
     databaseUrl &&
@@ -194,8 +200,8 @@ export async function openPaying(
  * With `npm run gate -- roles`, unless the test replaces a part of the worker, which another process would not have.
  */
 function runsApart({ worker, deliver, inOneProcess, ...changes }: Changes): boolean {
-  const { clock, log, providers, providerHttp, healthNow } = changes
-  const isReplaced = [clock, log, providers, providerHttp, healthNow].some((each) => each !== undefined)
+  const { clock, log, providers, providerHttp, healthNow, sendMail } = changes
+  const isReplaced = [clock, log, providers, providerHttp, healthNow, sendMail].some((each) => each !== undefined)
   return process.env.TEST_ROLES === 'apart' && Boolean(worker || deliver) && !isReplaced && !inOneProcess
 }
 

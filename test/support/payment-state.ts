@@ -84,6 +84,7 @@ export function newAttempt({ payment, attempts }: PaymentState, channel: Attempt
     chargedAtOnce: false,
     byReference: false,
     pageKey: null,
+    language: null,
     knownToProvider: false,
     failure: null,
     failedTryId: null,

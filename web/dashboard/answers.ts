@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import type * as Contract from '../../src/http/dashboard/contract.ts'
+import type * as MailsContract from '../../src/http/dashboard/mails-contract.ts'
 import type * as OperatorContract from '../../src/http/dashboard/operator-contract.ts'
 import type * as OverviewContract from '../../src/http/dashboard/overview-contract.ts'
 import type * as SettingsContract from '../../src/http/dashboard/settings-contract.ts'
@@ -31,6 +32,9 @@ export type NewApiKey = Static<typeof Contract.NewApiKeyAnswer>['data']
 export type Branding = SettingsContract.BrandingAnswer['data']
 export type Contrast = SettingsContract.ContrastAnswer['data']
 export type Settings = SettingsContract.SettingsAnswer['data']
+export type Receipts = MailsContract.ReceiptsAnswer['data']
+export type Alerts = MailsContract.AlertsAnswer['data']
+export type AlertKind = Alerts['kinds'][number]
 export type SavedView = Static<typeof ViewAnswer>['data']
 export type MerchantsPage = OperatorContract.MerchantsAnswer
 export type ListedMerchant = MerchantsPage['data'][number]

@@ -68,6 +68,13 @@ export const SCREENS: ScreenRoute[] = [
     load: () => import('./screens/settings.tsx'),
   },
   {
+    path: '/alerts',
+    name: 'Alerts',
+    group: 'Merchant',
+    permission: 'read',
+    load: () => import('./screens/alerts.tsx'),
+  },
+  {
     path: '/audit-log',
     name: 'Audit log',
     group: 'Merchant',

@@ -1,15 +1,16 @@
 import { type Html, html } from '../../kernel/html.ts'
 import { formatMoney, MAX_AMOUNT, money, plainAmount } from '../../kernel/money.ts'
+import { inSentence } from '../../kernel/text-direction.ts'
 import type { Language } from '../../merchants/brand.ts'
 import type { Branding } from '../../merchants/branding.ts'
+import { themeStyle } from '../../merchants/theme.ts'
 import { amountLimits, type LinkStatus, type PaymentLink } from '../../payments/state/payment-link.ts'
 import type { Documents, Page } from './document.ts'
 import { textField } from './field.ts'
 import type { FieldMistake, FieldName, LinkValues } from './link-form.ts'
 import { all } from './markup.ts'
-import { inSentence, logo, plainFrame, shortened, withoutControls } from './payment-page.ts'
+import { logo, plainFrame, shortened, withoutControls } from './payment-page.ts'
 import { TEXTS, type Texts } from './texts/texts.ts'
-import { themeStyle } from './theme.ts'
 
 /** The page of a reusable link, as one visitor sees it. */
 export interface LinkVisit {

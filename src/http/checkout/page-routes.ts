@@ -34,8 +34,10 @@ import {
   type Visit,
 } from './payment-page.ts'
 import { type FoundPage, hasValidToken, pageReader, withoutSavedCards } from './read-page.ts'
+import { sendReceipt } from './receipt-routes.ts'
 import { IN_URL } from './screen.ts'
 import { sendPage } from './send-page.ts'
+import { languageFor } from './texts/texts.ts'
 
 export type CheckoutDeps = PaymentDeps & {
   limits: Limits
@@ -91,17 +93,20 @@ export function pageRoutes(app: App, deps: CheckoutDeps): void {
       return answer(request, reply, 403, await pages.show(found))
     if (form.get('action') === 'cancel' && !address.mayCancel)
       return answer(request, reply, 403, await pages.show(found))
-    const { state = await findPaymentStateById(database, address.id), ...done } = await act(found, form)
+    const { state = await findPaymentStateById(database, address.id), ...done } = await act(request, found, form)
     return answerForm(request, reply, await pages.show(found, state), done)
   })
 
   /** Applies a submitted form. The page that is rendered afterwards shows the payment's state. */
   async function act(
+    request: PageRequest,
     { address: { bare, byReference }, state: before, branding }: FoundPage,
     form: URLSearchParams,
   ): Promise<FormResult & { state?: PaymentState }> {
     const { payment } = before
     const action = form.get('action')
+    const asked = visitOf(request, { branding })
+    const language = languageFor(asked.language, branding.brand.language, asked.acceptLanguage)
     const text = (form.get('key') ?? '').slice(0, 64)
     const key = isStorable(text) ? text : ''
     try {
@@ -118,10 +123,11 @@ export function pageRoutes(app: App, deps: CheckoutDeps): void {
           ...fields,
           ...atMost(form),
           ...(action === 'new-account' && { newAccount: true }),
-          byReference,
+          ...{ byReference, language },
         }
         return { state: await payOnPage(deps, payment, choice) }
       }
+      if (action === 'receipt' && !bare) return await sendReceipt(deps, request, payment.id, { form, language })
       if (action === 'code') return await giveCode(before, form, byReference)
       if (action === 'cancel') {
         await cancelPayment(deps, payment.id)
@@ -210,15 +216,16 @@ export function pageRoutes(app: App, deps: CheckoutDeps): void {
     request: PageRequest,
     reply: FastifyReply,
     shown: PageData,
-    { sent = false, leave = false, typed }: FormResult,
+    { sent = false, leave = false, typed, wrongAddress }: FormResult,
   ): FastifyReply | Promise<FastifyReply> {
-    const visit = visitOf(request, shown, { sent, typed })
+    const visit = { ...visitOf(request, shown, { sent, typed }), wrongAddress }
+    const hasMistakes = typed !== undefined || wrongAddress !== undefined
     if (isPanelWanted(request)) {
       const back = leave && returnAddress(shown.state.payment)
       if (back) reply.header('x-go', back)
-      return sendPanel(reply, typed ? 422 : 200, paymentPanel(shown, visit))
+      return sendPanel(reply, hasMistakes ? 422 : 200, paymentPanel(shown, visit))
     }
-    if (typed) return sendPage(request, reply, 422, paymentPage(documents, shown, visit))
+    if (hasMistakes) return sendPage(request, reply, 422, paymentPage(documents, shown, visit))
     // Chromium applies form-action to redirects after a form, the merchant's site included, so this redirects to the
     // page itself.
     const query = new URL(request.raw.url ?? '/', 'http://here').searchParams
@@ -281,6 +288,7 @@ interface FormResult {
   leave?: boolean
   /** The form has mistakes, and nothing was done. */
   typed?: Typed
+  wrongAddress?: string | undefined
 }
 
 export const SHORT_CODE = /^[1-9A-HJ-NP-Za-km-z]{15,16}$/
@@ -296,7 +304,7 @@ const FOLLOWING: ReadonlySet<string> = new Set(['pending', 'cancelled', 'expired
 
 function visitOf(
   request: PageRequest,
-  { branding }: PageData,
+  { branding }: Pick<PageData, 'branding'>,
   { sent, typed }: Pick<FormResult, 'sent' | 'typed'> = {},
 ): Visit {
   const { query, headers } = request
@@ -352,7 +360,7 @@ export function isCrossSite({ headers }: FastifyRequest, ownAddress: string): bo
 
 /** Whether the URL is a customer's link, valid or not. */
 export function isLink(request: FastifyRequest): boolean {
-  return /^\/(pay|s|l|return)\//.test(request.raw.url ?? '')
+  return /^\/(pay|s|l|r|return)\//.test(request.raw.url ?? '')
 }
 
 export function sendUnknownPayment(

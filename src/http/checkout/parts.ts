@@ -30,6 +30,8 @@ export interface View {
   known: KnownInput
   /** A form with mistakes that was just sent. */
   typed: Typed | undefined
+  /** Of a paid payment, if the merchant wants receipts. */
+  receipt?: Html | undefined
   now: Date
 }
 
@@ -95,7 +97,7 @@ export function cancel(view: View): Html | null {
 </details>`
 }
 
-type Action = 'pay' | 'code' | 'new-account' | 'check' | 'cancel'
+type Action = 'pay' | 'code' | 'new-account' | 'check' | 'cancel' | 'receipt'
 
 export function form({ here, token, key }: Pick<View, 'here' | 'token' | 'key'>, action: Action, inside: Html): Html {
   return html`<form method="post" action="${here}"><input type="hidden" name="action" value="${action}"><input type="hidden" name="token" value="${token}"><input type="hidden" name="key" value="${key}">

@@ -1,15 +1,18 @@
 import { type Html, html } from '../../kernel/html.ts'
 import { type Currency, formatMoney, money } from '../../kernel/money.ts'
+import { inSentence } from '../../kernel/text-direction.ts'
 import type { Language } from '../../merchants/brand.ts'
 import { type Branding, frameAncestors } from '../../merchants/branding.ts'
+import { themeStyle } from '../../merchants/theme.ts'
 import type { PaymentState } from '../../payments/state/payment-state.ts'
 import { returnAddress } from '../../payments/state/return-address.ts'
+import type { OfferedReceipt } from '../../payments/store/customer-receipts.ts'
 import type { Documents, Frame, Page } from './document.ts'
 import type { Typed } from './method-input.ts'
 import { copyButton, type KnownInput, type View } from './parts.ts'
+import { receiptOffer } from './receipt-page.ts'
 import { type MethodChoices, type Screen, screenOf, type VisitorInput } from './screen.ts'
-import { languageFor, TEXTS, type Texts } from './texts/texts.ts'
-import { themeStyle } from './theme.ts'
+import { languageFor, TEXTS } from './texts/texts.ts'
 import { confirming, isFramed, panel, processing, spoken } from './views.ts'
 
 /** The visitor's request: query parameters and headers. */
@@ -21,6 +24,8 @@ export interface Visit {
   input: VisitorInput
   /** The form that was sent, if it has mistakes. */
   typed?: Typed | undefined
+  /** What the customer typed as the address for the receipt, if it is none. */
+  wrongAddress?: string | undefined
   /** A supported language; undefined for any other text. */
   language: Language | undefined
   acceptLanguage: string | undefined
@@ -40,6 +45,7 @@ export interface PageData {
   token: string
   key: string
   mayFrame(provider: string): boolean
+  receipt?: OfferedReceipt | undefined
   /** Filled into forms. */
   known?: KnownInput
   now: Date
@@ -48,11 +54,11 @@ export interface PageData {
 const NAME_LENGTH = 40
 
 function viewOf(
-  { state, branding, token, key, mayCancel, mayFrame, known = {}, now }: PageData,
+  { state, branding, token, key, mayCancel, mayFrame, known = {}, receipt, now }: PageData,
   visit: Visit,
 ): View & { language: Frame['language'] } {
   const language = languageFor(visit.language, branding.brand.language, visit.acceptLanguage)
-  return {
+  const view: View & { language: Frame['language'] } = {
     language,
     texts: TEXTS[language],
     payment: state.payment,
@@ -70,6 +76,9 @@ function viewOf(
     typed: visit.typed,
     now,
   }
+  if (!receipt) return view
+  const offer = { ...receipt, href: `${visit.root ?? '../'}r/${receipt.code}`, wrongAddress: visit.wrongAddress }
+  return { ...view, receipt: receiptOffer(offer, language, view) }
 }
 
 function showIn(currency: Currency, locale: string): (minor: number) => string {
@@ -180,13 +189,6 @@ export function shortened(name: string): string {
   if (plain.length <= NAME_LENGTH) return plain
   const letters = [...plain]
   return letters.length > NAME_LENGTH ? `${letters.slice(0, NAME_LENGTH - 1).join('')}…` : plain
-}
-
-const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufefc]/
-
-/** Isolates a name of the other text direction, so that it does not reorder the amount or the full stop beside it. */
-export function inSentence(name: string, direction: Texts['direction']): string {
-  return RIGHT_TO_LEFT.test(name) === (direction === 'rtl') ? name : `\u2068${name}\u2069`
 }
 
 /** States in which a phone could not continue either. */

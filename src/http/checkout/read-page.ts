@@ -15,6 +15,7 @@ import type { Payment } from '../../payments/state/payment.ts'
 import { linkStatus } from '../../payments/state/payment-link.ts'
 import { bestOptions, optionsForChannel, type PaymentOption } from '../../payments/state/payment-options.ts'
 import { awaitsConfirmation, mayUseSavedCard, type PaymentState } from '../../payments/state/payment-state.ts'
+import { findReceiptOf } from '../../payments/store/customer-receipts.ts'
 import { findLinkById } from '../../payments/store/payment-links.ts'
 import { findPaymentStateById } from '../../payments/store/payment-states.ts'
 import { findPaymentsForPage, type PaymentOnPage } from '../../payments/store/payments.ts'
@@ -76,6 +77,8 @@ export function pageReader(
   ): Promise<PageData> {
     const { payment } = state
     const isOpen = payment.status === 'pending'
+    // Who knows the reference alone gets no mail to an address of their choice.
+    const receipt = payment.status === 'successful' && !bare ? await findReceiptOf(database, payment.id) : undefined
     return {
       state: forVisitor(state, bare),
       branding,
@@ -90,7 +93,8 @@ export function pageReader(
           : NO_CHOICES,
       mayCancel,
       shortLink: bare ? undefined : links.short(payment.shortCode),
-      token: isOpen ? secrets.sign(payment.id, FORM) : '',
+      receipt,
+      token: isOpen || receipt?.isOffered ? secrets.sign(payment.id, FORM) : '',
       key: isOpen ? pooledRandomBytes(12).toString('base64url') : '',
       mayFrame: (provider) => providers.find(provider)?.capabilities.framed ?? false,
       now: clock.now(),

@@ -291,6 +291,7 @@ ${screen.refunded > 0 ? html`<p>${texts.refundedNote(view.show(screen.refunded))
 <p class="note">${texts.paidOn(`${when.format(screen.at)} UTC`)}</p></div>
 ${referenceRow(view)}
 ${onwards(view)}
+${view.receipt}
 ${returning ? html`<p class="note js" id="returning">${texts.returningIn} <bdi class="timer" id="returning-in">${returnAfterSeconds}</bdi> s <button type="button" class="link" data-stay>${texts.stay}</button></p>` : null}
 <button type="button" class="quiet js" data-print>${texts.print}</button>`
 }

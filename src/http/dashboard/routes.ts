@@ -8,6 +8,7 @@ import { customerRoutes } from './customer-routes.ts'
 import type { DashboardDeps } from './deps.ts'
 import { guardRoutes } from './guard.ts'
 import { liveChangeRoutes } from './live-changes.ts'
+import { mailRoutes } from './mail-routes.ts'
 import { memberRoutes } from './member-routes.ts'
 import { moneyRoutes } from './money-routes.ts'
 import { operatorRoutes } from './operator-routes.ts'
@@ -51,6 +52,7 @@ export function dashboardRoutes(app: App, deps: DashboardDeps): void {
   brandingRoutes(app, shared)
   brandingPreviewRoutes(app, shared)
   settingsRoutes(app, shared)
+  mailRoutes(app, shared)
   operatorRoutes(app, shared)
   liveChangeRoutes(app, shared)
   sharedRoutes(app, shared)

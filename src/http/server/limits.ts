@@ -32,6 +32,8 @@ export const LIMITS = {
    * else's phone ring again and again.
    */
   prompts: { perSecond: 10 / 3_600, burst: 6 },
+  /** Receipts that are asked for on payment pages, by address. Each may be a mail. */
+  receipts: { perSecond: 5 / MINUTE_SECONDS, burst: 10 },
   wrongLinks: { perSecond: 10 / MINUTE_SECONDS, burst: 10 },
   /** The API reference is large, and metrics are expensive to collect. */
   docs: { perSecond: 1, burst: 12 },
@@ -164,6 +166,10 @@ export class Limits {
   linkPayment(request: FastifyRequest, link: LinkId): void {
     this.#spend('linkPaymentsOfAddress', networkOf(request.ip), 'Too many payments from this address.')
     this.#spend('linkPayments', link, 'Too many payments of this link.')
+  }
+
+  receipt(request: FastifyRequest): void {
+    this.#spend('receipts', networkOf(request.ip), 'Too many receipts for this address.')
   }
 
   docs(request: FastifyRequest): void {

@@ -2,6 +2,7 @@ import type { EnabledIntegration } from '../../integrations/integration-store.ts
 import type { Channel } from '../../kernel/channel.ts'
 import type { SavedCardId } from '../../kernel/ids.ts'
 import { Problem, type ProblemCode } from '../../kernel/problem.ts'
+import type { Language } from '../../merchants/brand.ts'
 import { offerOf } from '../../providers/capabilities.ts'
 import type { ChannelInput } from '../../providers/provider.ts'
 import { changePayment } from '../change-payment.ts'
@@ -47,6 +48,7 @@ export interface PageChoice {
   merchantName: string
   /** The page was opened by client-id and reference alone, which are public. */
   byReference?: boolean
+  language?: Language
   /** Idempotency key of the form. A repeated submit starts no second attempt. */
   key: string
 }
@@ -163,11 +165,11 @@ function assertMayStart(state: PaymentState, { byReference }: PageChoice, now: D
 function startOf(
   { payment }: PaymentState,
   { capabilities }: PaymentOption,
-  { channel, input, card, saveCard, merchantName, byReference = false }: PageChoice,
+  { channel, input, card, saveCard, merchantName, language, byReference = false }: PageChoice,
 ): Start {
   // Without user.id, the provider's page must not offer the last saved card of the e-mail address.
   const chosen = card ?? (payment.user.id === null ? 'new' : undefined)
-  const start = { capabilities, channel, input, merchantName, byReference }
+  const start = { capabilities, channel, input, merchantName, byReference, ...(language && { language }) }
   return { ...start, ...(chosen && { card: chosen }), ...(saveCard && { saveCard }) }
 }
 

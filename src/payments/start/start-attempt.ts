@@ -1,10 +1,12 @@
 import type { Queries, Writes } from '../../database/database.ts'
+import { alertRaised } from '../../events/alert-store.ts'
 import { canTake } from '../../integrations/integration.ts'
 import { type EnabledIntegration, listEnabledIntegrations } from '../../integrations/integration-store.ts'
 import { CHANNEL_FACTS, type Channel } from '../../kernel/channel.ts'
 import type { AttemptId, SavedCardId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Scope } from '../../kernel/scope.ts'
+import type { Language } from '../../merchants/brand.ts'
 import type { Capabilities } from '../../providers/capabilities.ts'
 import type { ChannelInput, Declined, Failure, Outcome, Unknown } from '../../providers/provider.ts'
 import { recordProviderCall } from '../call-provider.ts'
@@ -52,6 +54,8 @@ export interface Start {
   saveCard?: boolean
   /** Idempotency key of the submitted form. */
   pageKey?: string
+  /** Of the page. */
+  language?: Language
   /** The page was opened by client-id and reference alone. */
   byReference?: boolean
   /** The call with an idempotency key that starts the attempt. */
@@ -258,7 +262,13 @@ async function startDeclined(
     }
   }
   await settleStart(deps, intent, answer, call)
-  if (answer.keysRefused) throw keysRefused(attempt)
+  if (answer.keysRefused) {
+    const now = deps.clock.now()
+    // Once a day: the provider may refuse good keys for a moment, and these again after months.
+    const subject = `${attempt.provider} ${attempt.keysVersion} ${now.toISOString().slice(0, 10)}`
+    await deps.database.rows(alertRaised(attempt, { kind: 'provider_failing', subject }, now))
+    throw keysRefused(attempt)
+  }
   throw new AttemptNotStarted('provider_error', `${attempt.provider} refused: ${answer.failure.message}`, attempt, {
     nothingStarted: !saved?.isChosen && startedNothing(attempt, answer.failure),
   })

@@ -4,6 +4,7 @@ import { PAID_FROM_MENU } from '../../kernel/mobile-networks.ts'
 import type { Mode } from '../../kernel/mode.ts'
 import { type Currency, money } from '../../kernel/money.ts'
 import type { Place } from '../../kernel/place.ts'
+import type { Language } from '../../merchants/brand.ts'
 import type {
   ChannelInput,
   CodeWanted,
@@ -65,6 +66,8 @@ export interface Attempt {
   chargedAtOnce: boolean
   /** Idempotency key of the form that started it, or confirmed the charge of its saved card. */
   pageKey: string | null
+  /** Of the page that it was started on, for the receipt. */
+  language: Language | null
   /** Started on a page that was opened by client-id and reference alone, which are public. */
   byReference: boolean
   /** An answer or notice of the provider has proved that it knows the order. */

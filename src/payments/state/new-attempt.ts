@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Channel } from '../../kernel/channel.ts'
 import { type AttemptId, idOf, type MerchantId, newAttemptReference, newId, uuidOf } from '../../kernel/ids.ts'
 import type { Place } from '../../kernel/place.ts'
+import type { Language } from '../../merchants/brand.ts'
 import type { Capabilities } from '../../providers/capabilities.ts'
 import type { ChannelInput } from '../../providers/provider.ts'
 import type { Attempt, StoredInput } from './attempt.ts'
@@ -17,6 +18,7 @@ interface AttemptStart {
   chargedAtOnce: boolean
   saveCard?: boolean
   pageKey?: string | undefined
+  language?: Language | undefined
   byReference?: boolean
 }
 
@@ -54,7 +56,7 @@ function markOf(name: string, merchantId: MerchantId): string {
 /** A new attempt, before its provider is called. */
 export function newAttempt(
   { payment, attempts }: PaymentState,
-  { capabilities, channel, input, keysVersion, chargedAtOnce, saveCard, pageKey, byReference }: AttemptStart,
+  { capabilities, channel, input, keysVersion, chargedAtOnce, saveCard, pageKey, language, byReference }: AttemptStart,
   now: Date,
 ): Attempt {
   const { place } = payment
@@ -86,6 +88,7 @@ export function newAttempt(
     saveCard: saveCard ?? false,
     chargedAtOnce,
     pageKey: pageKey ?? null,
+    language: language ?? null,
     byReference: byReference ?? false,
     knownToProvider: false,
     failure: null,

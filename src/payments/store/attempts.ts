@@ -7,6 +7,7 @@ import type { Mode } from '../../kernel/mode.ts'
 import type { Currency } from '../../kernel/money.ts'
 import { ALL_PLACES, groupByPlace, type Place, rowsOfEachPlace } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
+import type { Language } from '../../merchants/brand.ts'
 import { dueTimes, type Postponed } from '../../outbound/call-limits.ts'
 import type { Failure } from '../../providers/provider.ts'
 import type { Attempt, AttemptStatus, Instructions, StoredInput } from '../state/attempt.ts'
@@ -22,7 +23,7 @@ export const ATTEMPT_COLUMNS = new Fixed(`
   a.instructions_expire_at as a_instructions_expire_at, a.said_paid as a_said_paid,
   a.created_at as a_created_at, a.asked_at as a_asked_at, a.resolved_at as a_resolved_at, a.answered_at as a_answered_at, a.next_check_at as a_next_check_at,
   a.checks as a_checks, a.watched_since as a_watched_since, a.missing_in_a_row as a_missing_in_a_row, a.active_at as a_active_at,
-  a.known_to_provider as a_known_to_provider, a.page_key as a_page_key, a.by_reference as a_by_reference`)
+  a.known_to_provider as a_known_to_provider, a.page_key as a_page_key, a.language as a_language, a.by_reference as a_by_reference`)
 
 export interface AttemptRow {
   a_place: number
@@ -66,6 +67,7 @@ export interface AttemptRow {
   a_active_at: Date | null
   a_known_to_provider: boolean
   a_page_key: string | null
+  a_language: Language | null
   a_by_reference: boolean
 }
 
@@ -98,6 +100,7 @@ export function attemptOf(row: AttemptRow): Attempt {
     chargedAtOnce: row.a_charged_at_once,
     knownToProvider: row.a_known_to_provider,
     pageKey: row.a_page_key,
+    language: row.a_language,
     byReference: row.a_by_reference,
     failure: row.a_failure,
     failedTryId: row.a_failed_try_id,
@@ -130,12 +133,12 @@ export async function findAttempt(db: Queries, id: AttemptId): Promise<Attempt |
 export function insertAttempt(tx: Writes, attempt: Attempt): void {
   tx.write(sql`
     insert into attempts (place, id, payment_id, merchant_id, mode, number, reference, provider, account, channel, input, status, currency,
-                          amount_charged, fee, order_reference, provider_reference, save_card, charged_at_once, page_key, by_reference,
+                          amount_charged, fee, order_reference, provider_reference, save_card, charged_at_once, page_key, language, by_reference,
                           created_at, watched_since, next_check_at)
     values (${attempt.place}, ${uuidOf(attempt.id)}, ${uuidOf(attempt.paymentId)}, ${uuidOf(attempt.merchantId)}, ${attempt.mode},
             ${attempt.number}, ${attempt.reference}, ${attempt.provider}, ${attempt.keysVersion}, ${attempt.channel}, ${attempt.input}, ${attempt.status},
             ${attempt.currency}, ${attempt.amountCharged}, ${attempt.fee}, ${attempt.orderReference}, ${attempt.providerReference},
-            ${attempt.saveCard}, ${attempt.chargedAtOnce}, ${attempt.pageKey}, ${attempt.byReference}, ${attempt.createdAt},
+            ${attempt.saveCard}, ${attempt.chargedAtOnce}, ${attempt.pageKey}, ${attempt.language}, ${attempt.byReference}, ${attempt.createdAt},
             ${attempt.checks.since}, ${attempt.checks.nextAt})`)
 }
 

@@ -103,6 +103,8 @@ const DELETE_CLOSED_PAYMENTS = `
     delete from notices where place = $1 and attempt_id = any((select attempts from parts)::uuid[])
   ), deleted_calls as (
     delete from provider_calls where place = $1 and attempt_id = any((select attempts from parts)::uuid[])
+  ), deleted_customer_receipts as (
+    delete from customer_receipts where place = $1 and payment_id = any((select ids from closed)::uuid[])
   ), deleted_attempts as (
     delete from attempts where place = $1 and id = any((select attempts from parts)::uuid[])
   ), deleted_deliveries as (

@@ -5,6 +5,7 @@ import { phoneNumberForms } from '../../kernel/phone-number.ts'
 import type { Place } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import { ERASED, type Eraser, eraserOf, type PersonalData } from '../state/personal-data.ts'
+import { deleteReceiptsOf, hasReceiptAddress } from './customer-receipts.ts'
 import { erasedKey } from './idempotent-calls.ts'
 import { findCardsOfAddress } from './saved-cards.ts'
 
@@ -26,7 +27,9 @@ export async function findPersonalData(db: Queries, scope: Scope, email: string)
        order by id desc limit ${MAX_READ}) of_customer
      limit ${MAX_DISTINCT}`)
   // Retention may have deleted the payments, and keeps the cards.
-  return rows.length > 0 || (await findCardsOfAddress(db, scope, email)) ? personalDataOf(rows) : undefined
+  const isKnown =
+    rows.length > 0 || (await findCardsOfAddress(db, scope, email)) || (await hasReceiptAddress(db, scope, email))
+  return isKnown ? personalDataOf(rows) : undefined
 }
 
 interface PersonalRow {
@@ -105,6 +108,7 @@ export async function eraseNextPayments(
   await eraseEvents(tx, place, ids, eraser)
   await eraseAttempts(tx, scope, ids, eraser)
   await eraseTexts(tx, place, ids, eraser)
+  await deleteReceiptsOf(tx, place, ids)
   // A call is found by the reference that was chosen with its key: of the payment, or of the refund.
   const refunds = await tx.rows<{ reference: string }>(sql`
     select call_reference as reference from refunds

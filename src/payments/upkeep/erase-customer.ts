@@ -4,6 +4,7 @@ import { Problem } from '../../kernel/problem.ts'
 import { pooledRandomBytes } from '../../kernel/random.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import { pseudonymOf } from '../state/personal-data.ts'
+import { forgetReceiptAddress } from '../store/customer-receipts.ts'
 import { deleteCardsOf, eraseNextPayments, findPersonalData } from '../store/erase.ts'
 
 /** Payments in one transaction, and in one call. */
@@ -37,7 +38,10 @@ export async function eraseCustomer(
     const erased = await database.transaction(async (tx) => {
       const count = await eraseNextPayments(tx, scope, email, { personal, pseudonym }, BATCH)
       // Last: a payment that is not erased yet may save another card.
-      if (count < BATCH) await deleteCardsOf(tx, scope, email)
+      if (count < BATCH) {
+        await deleteCardsOf(tx, scope, email)
+        await forgetReceiptAddress(tx, scope, email)
+      }
       return count
     })
     payments += erased

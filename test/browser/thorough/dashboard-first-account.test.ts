@@ -30,6 +30,7 @@ test('the first account: welcome with a passkey, the checklist, a key, sign out,
       'Branding',
       'Members',
       'Settings',
+      'Alerts',
       'Audit log',
     ],
   ])

@@ -108,6 +108,7 @@ test('an invited viewer sees only what the role may open; a changed role ends th
     'Refunds',
     'Disputes',
     'Webhooks',
+    'Alerts',
   ])
   await viewer.page.goto(`${baseUrl}/dashboard/${owner.shop.merchantId}/sandbox/members`)
   await viewer.page.getByRole('heading', { name: 'Not allowed' }).waitFor()
@@ -133,6 +134,7 @@ test('an invited viewer sees only what the role may open; a changed role ends th
     'Disputes',
     'Webhooks',
     'API keys',
+    'Alerts',
   ])
 
   await owner.page.getByRole('button', { name: 'Manage Emeka Obi' }).click()

@@ -10,6 +10,7 @@ import { Status } from '../components/status.tsx'
 import { parseMoney } from '../components/values.tsx'
 import { currentMerchant, refreshSession, useMerchant } from '../session.ts'
 import { BROWSER_ZONE } from '../zone.ts'
+import { ReceiptSettings } from './receipts.tsx'
 import { RequireSecondFactor } from './require-second-factor.tsx'
 
 export default function SettingsScreen() {
@@ -17,12 +18,13 @@ export default function SettingsScreen() {
   const path = merchant.apiOfBothModes('/settings')
   const { data, error, refetch } = useData<Settings>(path)
   return (
-    <Screen title="Settings" about="They apply to both modes.">
+    <Screen title="Settings" about="They apply to both modes, except receipts.">
       {data ? (
         <>
           <General settings={data} path={path} />
           <RefundLimit refundLimit={data.refundLimit} path={path} />
           <RequireSecondFactor isRequired={data.requireSecondFactor} path={path} />
+          <ReceiptSettings />
           <LiveMode live={data.live} />
           {merchant.may('ownership') && (
             <Section title="Ownership" about="You own this merchant. You can make another member the owner.">

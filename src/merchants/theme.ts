@@ -1,4 +1,4 @@
-import type { Brand, Corners } from '../../merchants/brand.ts'
+import type { Brand, Corners } from './brand.ts'
 
 type Rgb = [number, number, number]
 

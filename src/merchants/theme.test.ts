@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Corners } from '../../merchants/brand.ts'
+import type { Corners } from './brand.ts'
 import { themeStyle } from './theme.ts'
 
 type Values = Record<string, string>
