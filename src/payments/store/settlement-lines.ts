@@ -93,7 +93,6 @@ export async function writeLines(tx: Transaction, of: Settlement, lines: Matched
            fee = excluded.fee, net = excluded.net, payment_id = excluded.payment_id, receipt_id = excluded.receipt_id,
            refund_id = excluded.refund_id, reading = excluded.reading`)
   const payments = [...new Set(lines.flatMap(({ paymentUuid }) => paymentUuid ?? []))]
-  if (payments.length === 0) return
   await tx.rows(sql`
     select id from payments where place = ${place} and id = any(${payments}::uuid[]) order by id for no key update`)
   const ofReceipts = lines.filter(({ kind, receiptId }) => kind === 'payment' && receiptId !== null)
