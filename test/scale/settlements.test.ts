@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import pg from 'pg'
 import { sql } from '../../src/database/sql.ts'
 import type { ListedSettlementLine, ProviderClient, Providers } from '../../src/providers/provider.ts'
 import { startPaying } from '../support/paying.ts'
+import type { Json } from '../support/payment-records.ts'
 import { makeDue, runDue } from '../support/reconciling.ts'
 import { get, only, page, SETTLEMENT } from '../support/settlements.ts'
 
@@ -24,12 +26,23 @@ const secondsSince = (from: NodeJS.CpuUsage) => {
   return (user + system) / 1e6
 }
 
+/** Of all its connections so far, in seconds: from /proc, in hundredths. */
+async function databaseCpu(): Promise<number> {
+  const backends = await database.rows<{ pid: number }>(sql`
+    select pid from pg_stat_activity where datname = current_database()`)
+  const ticks = backends.map(({ pid }) => {
+    const [, , ...fields] = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\)/, 'x x').split(' ')
+    return Number(fields[12 - 1]) + Number(fields[13 - 1])
+  })
+  return ticks.reduce((sum, each) => sum + each, 0) / 100
+}
+
 test('a million payments are made', { timeout: 600_000 }, async () => {
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
   await client.query('set session_replication_role = replica; set synchronous_commit = off')
   const of = `${shop.place}::smallint, '${shop.merchantUuid}'::uuid, 'sandbox'`
-  const id = `(lpad(to_hex((extract(epoch from now()) * 1000)::bigint - i), 12, '0') || '7000' || '8000' || lpad(to_hex(i), 12, '0'))::uuid`
+  const id = `(lpad(to_hex(${Date.now()} - i), 12, '0') || '7000' || '8000' || lpad(to_hex(i), 12, '0'))::uuid`
   const series = `generate_series(1, ${PAYMENTS}) as i`
   await client.query(`
     insert into payments (place, merchant_id, mode, id, reference, short_code, status, amount, currency, country, customer_bears_charge,
@@ -42,6 +55,9 @@ test('a million payments are made', { timeout: 600_000 }, async () => {
   await client.query(`
     insert into receipts (place, merchant_id, mode, provider, account, transaction_id, attempt_id, payment_id, amount, currency, counted, taken_at)
     select ${of}, 'gateway', 0, 't-' || i, ${id}, ${id}, 5000, 'NGN', true, now() - i * interval '1 second' from ${series}`)
+  await client.query(
+    `update integrations set created_at = now() - interval '100 days' where merchant_id = '${shop.merchantUuid}'`,
+  )
   await client.query('analyze payments, attempts, receipts')
   await client.end()
 })
@@ -65,21 +81,17 @@ test(`a settlement of ${LINES} lines is matched within ${MOST_CPU_S} s of CPU`, 
   }
   const connect: Providers['connect'] = async (...of) => ({ ...(await parts.providers.connect(...of)), lists })
   const deps = { ...parts, providers: { ...parts.providers, connect } }
-  const backends = () =>
-    database
-      .row<{ ms: number }>(sql`select coalesce(sum(total_exec_time), 0) as ms from pg_stat_statements`)
-      .catch(() => undefined)
-  const [cpu, before, took] = [cpuNow(), await backends(), performance.now()]
+  const [cpu, inDatabase, took] = [cpuNow(), await databaseCpu(), performance.now()]
   await makeDue(database, shop, '10 days')
   await runDue(deps)
-  const spent = secondsSince(cpu)
-  const after = await backends()
-  const inDatabase = before && after ? `, ${Math.round(after.ms - before.ms)} ms in PostgreSQL` : ''
+  const [ours, theirs] = [secondsSince(cpu), (await databaseCpu()) - inDatabase]
   const seconds = (performance.now() - took) / 1_000
-  t.diagnostic(`CPU ${spent.toFixed(1)} s of this process in ${seconds.toFixed(1)} s${inDatabase}`)
-  const settlement = only(await get(shop, 'settlements'))
+  t.diagnostic(
+    `CPU ${ours.toFixed(1)} s of this process, ${theirs.toFixed(1)} s of PostgreSQL, in ${seconds.toFixed(1)} s`,
+  )
+  const settlement = only<Json>(await get(shop, 'settlements'))
   assert.deepEqual([settlement.lines, settlement.difference], [{ count: LINES, foreign: 0 }, null])
-  assert.ok(spent <= MOST_CPU_S, `${spent} s of CPU`)
+  assert.ok(ours + theirs <= MOST_CPU_S, `${ours + theirs} s of CPU`)
 })
 
 for (const path of [
@@ -90,7 +102,7 @@ for (const path of [
   'settlements/unsettled',
 ]) {
   test(`GET ${path} answers within ${MOST_P95_MS} ms (p95)`, async (t) => {
-    const { id } = only(await get(shop, 'settlements'))
+    const { id } = only<Json>(await get(shop, 'settlements'))
     const times: number[] = []
     for (let call = 0; call < 60; call++) {
       const from = performance.now()
