@@ -115,9 +115,9 @@ for (const path of [
   })
 }
 
-test('the sums of what is not settled yet take less than a second with a million payments', async (t) => {
+test('the sums of what is not settled yet take less than three seconds with a million payments', async (t) => {
   const from = performance.now()
   const [sum] = await get(shop, 'settlements/unsettled/sums')
   t.diagnostic(`${Math.round(performance.now() - from)} ms for ${sum?.payments} payments`)
-  assert.ok(performance.now() - from < 1_000)
+  assert.ok(performance.now() - from < 3_000)
 })

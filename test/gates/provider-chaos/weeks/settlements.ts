@@ -5,7 +5,7 @@ import { NO_FAULTS } from '../../../../src/providers/gateway/simulator/faults.ts
 
 /** Some settlements of the sandbox provider are a week late, and some pay out too little. */
 export const setSettlementFaults = (database: Database, merchantUuid: string, seed: number) =>
-  saveFaults(database, merchantUuid, { ...NO_FAULTS, seed, shortSettlement: 0.1, lateSettlement: 0.1 })
+  saveFaults(database, merchantUuid, { ...NO_FAULTS, seed, shortSettlement: 0.3, lateSettlement: 0.3 })
 
 export interface SettlementBooks {
   settlements: number
@@ -18,8 +18,8 @@ export interface SettlementBooks {
 const SETTLED_AFTER_DAYS = 14
 
 /**
- * The provider's settlements beside ours: each is on record, its lines sum up to what is paid out or a case names it, and
- * all settlements with what is not settled yet are what was paid less refunds.
+ * The provider's settlements beside ours: each is on record, and its lines sum up to what is paid out, or a case names
+ * it. All settlements with what is not settled yet are what was paid less refunds.
  */
 export async function compareSettlements(database: Database): Promise<SettlementBooks> {
   const ledger = await database.rows<{
