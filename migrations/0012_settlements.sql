@@ -93,7 +93,8 @@ alter table receipts add column if not exists settled_in uuid;
 alter table attempts add column if not exists fee_charged bigint;
 alter table refunds add column if not exists settled_in uuid;
 drop index concurrently if exists receipts_not_settled;
-create index concurrently receipts_not_settled on receipts (merchant_id, mode, provider, place, taken_at) where settled_in is null;
+create index concurrently receipts_not_settled on receipts (merchant_id, mode, provider, place, taken_at) include (amount, currency)
+  where settled_in is null;
 drop index concurrently if exists refunds_not_settled;
 create index concurrently refunds_not_settled on refunds (merchant_id, mode, place, created_at) where settled_in is null and status = 'successful';
 

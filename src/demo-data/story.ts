@@ -2,6 +2,7 @@ import { pino } from 'pino'
 import type { Database, Writes } from '../database/database.ts'
 import type { Channel } from '../kernel/channel.ts'
 import type { Country } from '../kernel/country.ts'
+import { feeOf } from '../kernel/fee.ts'
 import type { LinkId, PaymentId } from '../kernel/ids.ts'
 import { type Currency, money } from '../kernel/money.ts'
 import type { Scope } from '../kernel/scope.ts'
@@ -19,7 +20,7 @@ import {
   winDispute,
 } from '../payments/refunds/write-reversals.ts'
 import { newPayment } from '../payments/start/create-payment.ts'
-import { comesInParts } from '../payments/state/attempt.ts'
+import { type Attempt, comesInParts } from '../payments/state/attempt.ts'
 import { newAttempt } from '../payments/state/new-attempt.ts'
 import type { OutcomeReport } from '../payments/state/outcome-report.ts'
 import {
@@ -265,9 +266,18 @@ export class Story {
     const amount =
       share < 0.5 ? attempt.amountCharged - attempt.amountReceived : Math.round(attempt.amountCharged * share)
     const transactionId = `demo-${this.#plan.seed}-${this.#number}-${++this.#tries}`
-    const receipt: Receipt = { transactionId, amount: money(amount, attempt.currency), at: this.#at }
+    const fee = this.#feeCharged(attempt, amount)
+    const receipt: Receipt = { transactionId, amount: money(amount, attempt.currency), at: this.#at, fee }
     const isEnough = attempt.amountReceived + amount >= attempt.amountCharged
     this.#settle(id, { kind: isEnough ? 'paid' : 'pending', receipts: [receipt] }, [receipt])
+  }
+
+  /** What the provider keeps: as its schedule says, but for the last one, which has raised its price. */
+  #feeCharged({ provider, channel, currency }: Attempt, amount: number): number {
+    const at = TAKERS.findIndex(({ name }) => name === provider)
+    const offer = offerOf(TAKERS[at] ?? SANDBOX, channel, currency)
+    const raised = at === 2 ? Math.ceil(amount / 1_000) : 0
+    return offer ? feeOf(offer.fee, amount) + raised : 0
   }
 
   #settle(attemptId: OutcomeReport['attemptId'], outcome: OutcomeReport['outcome'], receipts: Receipt[]): void {

@@ -158,7 +158,7 @@ async function importStep(deps: PaymentDeps, run: Begun): Promise<void> {
   providerCalls.inc({ provider: run.provider, mode: run.mode, call: 'list settlements', outcome: page.kind })
   if (page.kind === 'unknown') return fail(deps, run, page.because)
   const entries = page.kind === 'page' ? page.entries : []
-  const booked = await recordSettlements(deps, { ...run, keysVersion }, entries)
+  const booked = await recordSettlements(deps, { ...run, keysVersion }, entries, run.window === '60 days')
   const { counts } = run
   const listed = { ...counts, listed: counts.listed + entries.length, booked: counts.booked + booked }
   const nextCursor = page.kind === 'page' ? page.nextCursor : null

@@ -46,7 +46,7 @@ test('the same lines can be uploaded again, with the columns of the last time', 
   assert.deepEqual(again.body.data, { credits: 3, skipped: 0, added: 1, matched: 0 })
 })
 
-test('what fits twice is not guessed: a person says it', async () => {
+test('J19: what fits twice is not guessed: a person says it', async () => {
   const shop = await service.addShop()
   for (const id of ['set_1', 'set_2']) await hears(service, shop, { ...facts(98_500), id })
   const { body } = await upload(shop, `Value Date,Credit\n${day(0)},985.00\n`)

@@ -77,6 +77,7 @@ test('a settlement has the payments, refunds and fees that it is for, and its li
     ],
   )
   assert.deepEqual(await get(shop, 'settlements/unsettled'), [])
+  assert.deepEqual(await get(shop, 'settlements/unsettled/sums'), [])
   const event = only(await eventsOf(shop, 'settlement.paid'))
   assert.deepEqual([event.data.payment, event.data.settlement.id], [null, settlement.id])
   assert.deepEqual(await openCases(shop), [])
@@ -225,7 +226,7 @@ test('the real fee replaces none that the customer was charged, and both are in 
   assert.deepEqual([month.payments, month.fees, month.feesCharged], [1, before.fee, fee])
 })
 
-test('a payment that the settlement has with another amount, or that two settlements have, is a case that names it', async () => {
+test('J18: a payment that the settlement has with another amount, or that two settlements have, is a case that names it', async () => {
   const shop = await service.addShop()
   const { reference, order } = await paid(shop)
   const { transactions } = (await shop.call('GET', `/sandbox/gateway/ledger?reference=${order}`)).body.data
@@ -244,7 +245,7 @@ test('a payment that the settlement has with another amount, or that two settlem
   assert.match((await openCases(shop)).join(), /is in another settlement, too/)
 })
 
-test('a line that somebody changes by SQL is found with the next list: the case names it and both sums', async () => {
+test('J17: a line that somebody changes by SQL is found with the next list: the case names it and both sums', async () => {
   const shop = await service.addShop()
   const { reference } = await paid(shop)
   await settle(shop)

@@ -110,6 +110,9 @@ export function missing(event: WebhookEvent): number {
     case 'case.opened':
     case 'case.closed':
       return event.data.case.amount ?? event.data.payment?.amount ?? 0
+    case 'settlement.paid':
+    case 'settlement.difference':
+      return event.data.settlement.net ?? 0
     default:
       return event.data.payment.amount
   }

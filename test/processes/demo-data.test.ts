@@ -48,6 +48,21 @@ test('demo data has payments of every kind in the sandbox alone, the audit finds
     Number(declines) > 10 && Number(refunds) > 2 && Number(exhausted) > 2 && Number(folded) > 290,
     JSON.stringify(counts),
   )
+  const settled = await database.rows<{ sums: number; net: number; summary: string | null }>(sql`
+    select (select sum(l.net) from settlement_lines l where l.settlement_id = s.id)::bigint - s.deductions as sums, s.net,
+           (select c.summary from cases c where c.subject = s.id::text and c.closed_at is null) as summary
+      from settlements s`)
+  assert.ok(settled.length > 60, `${settled.length} settlements in two months`)
+  const wrong = settled.filter(({ sums, net }) => sums !== net)
+  assert.equal(wrong.length, 1, 'one pays out too little')
+  assert.match(wrong[0]?.summary ?? '', /a difference of ₦250.00/)
+  const [money] = await database.rows<Record<string, number>>(sql`
+    select (select sum(gross) from settlement_lines)::bigint as lines,
+           ((select coalesce(sum(amount), 0) from receipts where settled_in is null and taken_at >= (select min(taken_at) from receipts where settled_in is not null)) -
+            (select coalesce(sum(amount), 0) from refunds where status = 'successful' and settled_in is null and created_at >= (select min(taken_at) from receipts where settled_in is not null)))::bigint as "notYet",
+           ((select sum(amount) from receipts where taken_at >= (select min(taken_at) from receipts where settled_in is not null)) -
+            (select sum(amount) from refunds where status = 'successful' and created_at >= (select min(taken_at) from receipts where settled_in is not null)))::bigint as kept`)
+  assert.equal(Number(money?.lines) + Number(money?.notYet), money?.kept, 'to the kobo')
   const audit = await run('audit')
   assert.equal(audit.code, 0, audit.output)
   assert.match(audit.output, /^300 payments, \d+ settlements and \d{3,} rollups audited: no differences\.$/m)

@@ -251,6 +251,17 @@ test('the curl of docs/exports.md writes a file', async () => {
   assert.equal(readFileSync(join(folder, file), 'utf8'), 'reference,amount,currency,createdAt\r\n')
 })
 
+test('each curl of docs/settlements.md works', async () => {
+  const { baseUrl, addShop } = await startPaying()
+  const shop = await addShop()
+  const script = blocksOf('docs/settlements.md', 'sh').join('\n').replaceAll('http://localhost:3000', baseUrl)
+  const env = { CLIENT_ID: shop.headers['client-id'], CLIENT_SECRET: shop.headers['client-secret'] }
+  const answers = (await run(script.replaceAll(/^curl/gm, 'echo\ncurl'), env)).split('\n').filter(Boolean)
+  const [list, sums, fees, uploaded, credits] = answers.map((line) => JSON.parse(line).data)
+  assert.deepEqual([list, sums, fees], [[], [], []])
+  assert.deepEqual([uploaded.added, credits[0].amount], [1, 1_221_250])
+})
+
 test('each snippet of the quickstart, of idempotency and of the migrations works as described', async () => {
   const { baseUrl, addShop, database, parts } = await startPaying({ deliver: true })
   const shop = await addShop()

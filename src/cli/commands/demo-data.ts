@@ -2,6 +2,7 @@ import { readConfig } from '../../config/config.ts'
 import { databaseClock } from '../../database/database-clock.ts'
 import { writeDemoPayments } from '../../demo-data/payments.ts'
 import { hasDemoPayments, insertDemoDeliveries } from '../../demo-data/payments-store.ts'
+import { writeDemoSettlements } from '../../demo-data/settlements.ts'
 import { demoReference } from '../../demo-data/story.ts'
 import { newWebhookSecret } from '../../events/webhook-secret.ts'
 import { SANDBOX_MERCHANT_ID } from '../../integrations/create-merchant.ts'
@@ -51,6 +52,7 @@ export const demoData: Command = {
       const secrets = await openSecrets(config, database)
       const links = linksOn(() => config.publicUrl ?? 'http://localhost:3000')
       await writeDemoPayments({ database, links, secrets }, scope, { payments, days, seed, now })
+      await writeDemoSettlements(database, scope, { seed, now })
       const endpoint: Endpoint = {
         id: newId('endpoint', now),
         ...{

@@ -132,7 +132,7 @@ const TRIGGERS: Record<AnnouncedType, (play: Scenario) => Promise<void>> = {
 
 function notByPayment(): never {
   throw new OperatorError(
-    'Events of settlements are about many payments. Pay some, then call POST /sandbox/gateway/settlements and POST /payments/v1/settlements/refresh: docs/sandbox.md.',
+    'It cannot be triggered in the sandbox by this command: a settlement is about many payments. Pay some, then call POST /sandbox/gateway/settlements and POST /payments/v1/settlements/refresh: docs/sandbox.md.',
   )
 }
 

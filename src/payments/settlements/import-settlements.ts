@@ -8,7 +8,15 @@ import { findingsOf, type Settlement, settlementView, withListed } from '../stat
 import { matchCredits } from '../store/bank-credits.ts'
 import { closeOther, openSettlementCase } from '../store/other-cases.ts'
 import type { AuditScope } from '../store/provider-audit.ts'
-import { deleteStaleLines, oddLines, releaseLines, sumLines, writeFees, writeLines } from '../store/settlement-lines.ts'
+import {
+  deleteStaleLines,
+  hasOpenLines,
+  oddLines,
+  releaseLines,
+  sumLines,
+  writeFees,
+  writeLines,
+} from '../store/settlement-lines.ts'
 import {
   insertSettlement,
   lockByProvider,
@@ -16,6 +24,7 @@ import {
   newSettlement,
   nextToRead,
   updateSettlement,
+  wantLinesAgain,
 } from '../store/settlements.ts'
 import { matchLines } from './match-lines.ts'
 
@@ -23,15 +32,27 @@ type Deps = Pick<PaymentDeps, 'database' | 'clock' | 'providers' | 'log'>
 
 /**
  * A page of the provider's list. Each settlement is new, or compared with the one on record, and checked again: rows
- * that somebody has changed are found, too. Returns how many are new or have changed.
+ * that somebody has changed are found, too. Returns how many are new or have changed. `rereads`: the lines of one that
+ * does not agree are read again, because a list may lag, and so may our records.
  */
-export async function recordSettlements(deps: Deps, scope: AuditScope, listed: ListedSettlement[]): Promise<number> {
+export async function recordSettlements(
+  deps: Deps,
+  scope: AuditScope,
+  listed: ListedSettlement[],
+  rereads = false,
+): Promise<number> {
   let changes = 0
-  for (const each of listed) if (await deps.database.transaction((tx) => record(deps, tx, scope, each))) changes++
+  for (const each of listed)
+    if (await deps.database.transaction((tx) => record(deps, tx, scope, { listed: each, rereads }))) changes++
   return changes
 }
 
-async function record(deps: Deps, tx: Transaction, scope: AuditScope, listed: ListedSettlement): Promise<boolean> {
+async function record(
+  deps: Deps,
+  tx: Transaction,
+  scope: AuditScope,
+  { listed, rereads }: { listed: ListedSettlement; rereads: boolean },
+): Promise<boolean> {
   const now = deps.clock.now()
   const find = async () => (await lockByProvider(tx, scope, [listed.id])).get(listed.id)
   const before = await find()
@@ -47,7 +68,10 @@ async function record(deps: Deps, tx: Transaction, scope: AuditScope, listed: Li
   if (begins) after.reading++
   if (isChanged) await updateSettlement(tx, after)
   if (after.status === 'failed' && before.status !== 'failed') await releaseLines(tx, after)
-  if (after.linesState !== 'wanted') await check(tx, after, now)
+  if (after.linesState === 'wanted') return isChanged
+  const agrees = await check(tx, after, now)
+  if (rereads && after.linesState === 'read' && (!agrees || (await hasOpenLines(tx, after))))
+    await wantLinesAgain(tx, after)
   return isChanged
 }
 
@@ -55,7 +79,7 @@ async function record(deps: Deps, tx: Transaction, scope: AuditScope, listed: Li
  * Compares a settlement with its lines, and those with our records. What differs is a case with both numbers, which the
  * books close when all agrees again.
  */
-async function check(tx: Transaction, of: Settlement, now: Date): Promise<void> {
+async function check(tx: Transaction, of: Settlement, now: Date): Promise<boolean> {
   const lines = of.linesState === 'read' ? await sumLines(tx, of) : of.lines
   const odd = of.linesState === 'read' ? await oddLines(tx, of) : []
   const findings = findingsOf(of, lines, odd)
@@ -92,6 +116,7 @@ async function check(tx: Transaction, of: Settlement, now: Date): Promise<void> 
     }
     if (await openSettlementCase(tx, of, found, now)) announce('settlement.difference')
   }
+  return difference === null
 }
 
 const MOST_LINES = 1_000_000

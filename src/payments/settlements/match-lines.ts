@@ -6,6 +6,7 @@ import { type AuditScope, findOrders } from '../store/provider-audit.ts'
 import {
   type MatchedLine,
   type MoneyOfLine,
+  paymentsOfAttempts,
   type RefundOfLine,
   receiptsOfAttempts,
   receiptsOfTransactions,
@@ -39,6 +40,7 @@ export async function matchLines(
   const withoutReceipt = attemptsOf(lines.filter((line) => line.kind === 'payment' && !found(line)))
   const ofAttempts = withoutReceipt.length > 0 ? await receiptsOfAttempts(db, scope, withoutReceipt) : []
   const back = attemptsOf(lines.filter(isBack))
+  const payments = names.length > 0 ? await paymentsOfAttempts(db, scope, attemptsOf(lines)) : new Map<string, string>()
   const refunds = back.length > 0 ? await refundsOfAttempts(db, scope, back) : []
   const of_ = uuidOf(of.id)
   const [takeReceipt, takeRefund] = [taker(ofAttempts, of_), taker(refunds, of_)]
@@ -63,7 +65,7 @@ export async function matchLines(
       ...withFee(line, receipt),
       key: line.id ?? `#${first + index + 1}`,
       ...{ attemptUuid: receipt?.attemptUuid ?? attemptUuid, receiptId: receipt?.receiptId ?? null },
-      paymentUuid: receipt?.paymentUuid ?? found(line)?.paymentUuid ?? refund?.paymentUuid ?? null,
+      paymentUuid: receipt?.paymentUuid ?? found(line)?.paymentUuid ?? payments.get(attemptUuid ?? '') ?? null,
       refundUuid: refund?.uuid ?? null,
     }
   })

@@ -116,6 +116,8 @@ export interface OddLine {
   feeCharged: number | null
   /** The same money is in another settlement. */
   isInAnother: boolean | null
+  /** It is of our payment, and our records do not have this money. */
+  isMissing: boolean
 }
 
 const MOST_NAMED = 5
@@ -148,6 +150,7 @@ function oddText(line: OddLine, text: (amount: number | null) => string): string
   const name = `Line ${key} (${kind}${payment ? ` of ${payment}` : ''})`
   if (net !== null && fee !== null && gross - fee !== net)
     return `${name}: gross ${text(gross)} less fee ${text(fee)} is not net ${text(net)}.`
+  if (line.isMissing) return `${name} has ${text(gross)}, and our records do not have it.`
   if (line.isInAnother) return `${name}: the same ${text(gross)} is in another settlement, too.`
   if (received !== null && received !== gross)
     return `${name} has ${text(gross)}, and our records have ${text(received)}.`

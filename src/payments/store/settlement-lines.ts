@@ -1,5 +1,5 @@
 import type { Queries, Transaction } from '../../database/database.ts'
-import { sql } from '../../database/sql.ts'
+import { Fixed, sql } from '../../database/sql.ts'
 import { idOf, type SettlementId, uuidOf } from '../../kernel/ids.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { ListedSettlementLine } from '../../providers/provider.ts'
@@ -68,6 +68,17 @@ export function refundsOfAttempts(db: Queries, { place }: Scope, attemptUuids: s
      order by f.id`)
 }
 
+/** The payments of attempts, by the attempts' UUIDs. */
+export async function paymentsOfAttempts(
+  db: Queries,
+  { place }: Scope,
+  attemptUuids: string[],
+): Promise<Map<string, string>> {
+  const rows = await db.rows<{ id: string; payment_id: string }>(sql`
+    select id, payment_id from attempts where place = ${place} and id = any(${attemptUuids}::uuid[])`)
+  return new Map(rows.map((row) => [row.id, row.payment_id]))
+}
+
 /**
  * Writes a page of lines, and marks what they are for as settled. A line that is read again is replaced. Payments are
  * locked first, in the order of their ids: another change of theirs reads the fee and writes it back.
@@ -93,7 +104,6 @@ export async function writeLines(tx: Transaction, of: Settlement, lines: Matched
            fee = excluded.fee, net = excluded.net, payment_id = excluded.payment_id, receipt_id = excluded.receipt_id,
            refund_id = excluded.refund_id, reading = excluded.reading`)
   const payments = [...new Set(lines.flatMap(({ paymentUuid }) => paymentUuid ?? []))]
-  if (payments.length === 0) return
   await tx.rows(sql`
     select id from payments where place = ${place} and id = any(${payments}::uuid[]) order by id for no key update`)
   const ofReceipts = lines.filter(({ kind, receiptId }) => kind === 'payment' && receiptId !== null)
@@ -181,17 +191,30 @@ export async function sumLines(db: Queries, { place, id }: Settlement): Promise<
 
 const MOST_ODD = 50
 
+/** Of our payment, and its money or refund is not on record, or not yet. A dispute may take money before it is lost. */
+const IS_OPEN = new Fixed(`l.payment_id is not null and (l.kind = 'payment' and l.receipt_id is null
+  or l.kind in ('refund', 'dispute') and l.gross < 0 and l.refund_id is null)`)
+
 /** Lines that contradict themselves, or our records of the money. */
 export function oddLines(db: Queries, { place, id, currency }: Settlement): Promise<OddLine[]> {
   return db.rows(sql`
     select l.line_key as key, l.kind, (select p.reference from payments p where p.place = ${place} and p.id = l.payment_id) as payment,
-           l.gross, l.fee, l.net, r.amount as received, r.fee_charged as "feeCharged",
-           r.settled_in <> l.settlement_id as "isInAnother"
+           l.gross, l.fee, l.net, case when l.kind = 'payment' then r.amount else -f.amount end as received, r.fee_charged as "feeCharged",
+           r.settled_in <> l.settlement_id as "isInAnother", ${IS_OPEN} as "isMissing"
       from settlement_lines l
       left join receipts r on r.place = ${place} and r.id = l.receipt_id and r.currency = ${currency} and l.kind = 'payment'
+      left join refunds f on f.place = ${place} and f.id = l.refund_id and f.currency = ${currency}
      where l.place = ${place} and l.settlement_id = ${uuidOf(id)}
-       and (l.gross - l.fee <> l.net or r.amount <> l.gross or r.fee_charged <> l.fee or r.settled_in <> l.settlement_id)
+       and (l.gross - l.fee <> l.net or r.amount <> l.gross or r.fee_charged <> l.fee or r.settled_in <> l.settlement_id or -f.amount <> l.gross
+            or l.kind <> 'dispute' and ${IS_OPEN})
      order by l.id limit ${MOST_ODD}`)
+}
+
+/** Whether reading the lines again may find what is on record by now. */
+export async function hasOpenLines(db: Queries, { place, id }: Settlement): Promise<boolean> {
+  const row = await db.row(sql`
+    select l.id from settlement_lines l where l.place = ${place} and l.settlement_id = ${uuidOf(id)} and ${IS_OPEN} limit 1`)
+  return row !== undefined
 }
 
 interface LineRow {

@@ -151,6 +151,13 @@ export async function updateSettlement(tx: Transaction, of: Settlement): Promise
      where place = ${of.place} and id = ${uuidOf(of.id)}`)
 }
 
+/** For a reading from the first page. */
+export async function wantLinesAgain(tx: Transaction, { place, id, reading }: Settlement): Promise<void> {
+  await tx.rows(sql`
+    update settlements set lines_state = 'wanted', lines_cursor = null, reading = ${reading + 1}
+     where place = ${place} and id = ${uuidOf(id)}`)
+}
+
 /** The next settlement of the account whose lines are to be read. */
 export async function nextToRead(
   db: Queries,

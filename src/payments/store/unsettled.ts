@@ -12,15 +12,19 @@ export interface SettlingAccount {
 }
 
 /** A payout of 60 days back is the oldest that the first reading finds. */
-export async function settlingAccounts(db: Queries, { merchantId, mode }: Scope): Promise<SettlingAccount[]> {
+export async function settlingAccounts(db: Queries, { place, merchantId, mode }: Scope): Promise<SettlingAccount[]> {
+  const merchant = uuidOf(merchantId)
   return db.rows<SettlingAccount>(sql`
-    select r.provider, m.country, greatest(min(i.created_at), min(r.created_at) - interval '60 days') as since
-      from reconciliation_runs r
-      join integrations i on i.merchant_id = r.merchant_id and i.mode = r.mode and i.provider = r.provider
-      join merchants m on m.id = r.merchant_id
-     where r.merchant_id = ${uuidOf(merchantId)} and r.mode = ${mode} and r.kind = 'settlements' and r.finished_at is not null
-       and r.unsupported is null
-     group by r.provider, m.country order by r.provider`)
+    select i.provider, m.country, least(greatest(i.created_at, read.first - interval '60 days'), oldest.made_at) as since
+      from integrations i join merchants m on m.id = i.merchant_id
+     cross join lateral (select min(r.created_at) as first, bool_or(r.finished_at is not null and r.unsupported is null) as has_list
+                           from reconciliation_runs r
+                          where r.merchant_id = i.merchant_id and r.mode = i.mode and r.provider = i.provider and r.kind = 'settlements') as read
+      left join lateral (select s.made_at from settlements s
+                          where s.place = ${place} and s.merchant_id = ${merchant} and s.mode = ${mode} and s.provider = i.provider
+                          order by s.id limit 1) as oldest on true
+     where i.merchant_id = ${merchant} and i.mode = ${mode} and (read.has_list or oldest.made_at is not null)
+     order by i.provider`)
 }
 
 export interface Unsettled {

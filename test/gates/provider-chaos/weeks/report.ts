@@ -4,10 +4,11 @@ import type { WeeksOutcome } from './run.ts'
 
 const withoutCase = ({ books }: WeeksOutcome) => books.differences.filter(({ openCase }) => openCase === undefined)
 
-export const failuresOf = (outcome: WeeksOutcome) => withoutCase(outcome).length + outcome.books.lost.length
+export const failuresOf = (outcome: WeeksOutcome) =>
+  withoutCase(outcome).length + outcome.books.lost.length + outcome.settlements.found.length
 
 export function printWeeks(outcome: WeeksOutcome): string {
-  const { provider, seed, payments, days, steps, calls, tookSeconds, faults, notices, books } = outcome
+  const { provider, seed, payments, days, steps, calls, tookSeconds, faults, notices, books, settlements } = outcome
   const rows: [string, string | number][] = [
     ['time', `${days} days in ${steps} steps, ${tookSeconds} s; ${calls} calls of the provider`],
     ...[...faults].map(([name, count]): [string, string] => [`fault: ${name}`, String(count)]),
@@ -21,9 +22,11 @@ export function printWeeks(outcome: WeeksOutcome): string {
     ['open cases', books.openCases],
     ['refunded without a person', `${books.automatic.refunds} times, ${books.automatic.amount}`],
     ['differences without a case', mustBeNone(withoutCase(outcome).length)],
+    ['settlements', `${settlements.settlements} with ${settlements.lines} lines, ${settlements.openCases} open cases`],
+    ['settlements that do not add up', mustBeNone(settlements.found.length)],
     ['money that was not owed', mustBeNone(books.lost.length)],
   ]
-  const failed = [...books.lost, ...withoutCase(outcome)].map(lineOf)
+  const failed = [...[...books.lost, ...withoutCase(outcome)].map(lineOf), ...settlements.found]
   return `${printRows(`provider chaos over weeks, ${provider}, seed ${seed}`, rows, failed, failed.length)}\n`
 }
 

@@ -18,6 +18,7 @@ import { runDueJobs } from './jobs.ts'
 import { planOtherShop } from './other-shop.ts'
 import { Post } from './post.ts'
 import { Agenda, type Stage, type WeeksProvider } from './sale.ts'
+import { compareSettlements, type SettlementBooks, setSettlementFaults } from './settlements.ts'
 import { plan } from './stories.ts'
 import { REFUSED, Weather } from './weather.ts'
 
@@ -35,6 +36,7 @@ export interface WeeksOutcome extends WeeksOptions {
   faults: Map<string, number>
   notices: Record<string, number>
   books: WeeksBooks
+  settlements: SettlementBooks
 }
 
 interface Ground {
@@ -78,6 +80,7 @@ async function open(options: WeeksOptions, { clock, database }: Ground): Promise
       calls: stage.weather.calls,
       tookSeconds: Number((process.hrtime.bigint() - startedAt) / 1_000_000_000n),
       books: await compareWeeks(database, stage, findings),
+      settlements: await compareSettlements(database),
     }
   } finally {
     service.app.server.closeAllConnections()
@@ -96,6 +99,7 @@ async function stageOf(
   const fake = played.of(merchant)
   const setUp = (settings: Record<string, string>) => shop.setUp({ ...fake, settings })
   if (played.mustBeSetUp) await setUp(fake.settings)
+  if (!played.mustBeSetUp) await setSettlementFaults(service.database, merchant.merchantUuid, seed)
   const now = () => clock.elapsedMs
   const url = service.parts.links.notices({ ...merchant, mode: 'sandbox' }, provider)
   const stage: Stage = {
