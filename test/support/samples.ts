@@ -87,7 +87,7 @@ export async function startSample(
 }
 
 /** A server of its own, on a socket in a temporary folder. As root it runs as another user. */
-async function startMariaDb(folder: string): Promise<Record<string, string>> {
+export async function startMariaDb(folder: string): Promise<Record<string, string>> {
   const user = databaseUser() ? 'mysql' : undefined
   chmodSync(folder, 0o777)
   const options = [`--datadir=${folder}/data`, ...(user ? [`--user=${user}`] : [])]

@@ -1,6 +1,6 @@
 // `npm run gate -- clients`: lint and static analysis of the clients for PHP and Python, the suite of
 // clients/conformance for each language, with a killed service, and the samples in examples/. As root it installs from
-// Debian what is missing.
+// Debian what is missing. WOOCOMMERCE: the folder of a WordPress with WooCommerce, for the plug-in.
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync } from 'node:fs'
 import { join } from 'node:path'
@@ -55,6 +55,8 @@ check('mypy', ['src'], { cwd: join(ROOT, 'clients/python') })
 if (existsSync('/usr/bin/phpstan'))
   check('phpstan', ['analyse', '--level=6', 'src'], { cwd: join(ROOT, 'clients/php') })
 else process.stdout.write('phpstan is not a package of this Debian: the array shapes for PHP are not analysed\n')
+if (!process.env.WOOCOMMERCE)
+  process.stdout.write('The plug-in for WooCommerce is not tried: set WOOCOMMERCE to a WordPress with WooCommerce\n')
 const files = ['test/journeys/client-conformance.test.ts', 'test/journeys/client-readmes.test.ts']
 check(process.execPath, ['test/run.ts', ...files, ...globSync('test/clients/*.test.ts', { cwd: ROOT }).sort()], {
   env: { ALL_LANGUAGES: '1' },
