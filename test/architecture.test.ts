@@ -212,9 +212,10 @@ const OWN_FETCH: Record<string, string> = {
   'src/demo/payments-api.ts': "the demo shop calls this service's API",
   'src/cli/api.ts': 'the operator names the running service',
   'src/cli/commands/webhooks-verify.ts': 'the operator names the handler',
+  'src/cli/grade-shop.ts': 'The shop that the operator names, as its customer.',
 }
 
-test('HTTP requests go through outbound/, which prevents SSRF and bounds them; `fetch` has four callers', () => {
+test('HTTP requests go through outbound/, which prevents SSRF and bounds them; `fetch` has five callers', () => {
   const textOf = (file: string) => readFileSync(join(ROOT, file), 'utf8')
   assert.deepEqual(sources.filter((file) => /\bfetch\(/.test(textOf(file))).sort(), Object.keys(OWN_FETCH).sort())
   assert.deepEqual(

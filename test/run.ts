@@ -22,7 +22,7 @@ const chosen = process.argv.slice(2).map((file) => relative(root, resolve(file))
  * of the providers, which wait for servers in trouble, take half of the time each.
  */
 const UNIT_TESTS = [/^src\/(?!providers\/)/, /^src\/providers\/[a-n]/, /^src\/providers\/[o-z]/]
-const THOROUGH = /^test\/(\w+\/thorough|pgbouncer|processes|scale|shops)\//
+const THOROUGH = /^test\/(\w+\/thorough|clients|pgbouncer|processes|scale|shops)\//
 const all = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root }).sort()
 const files = chosen.length > 0 ? chosen : all.filter((file) => !THOROUGH.test(file))
 

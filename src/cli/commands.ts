@@ -17,6 +17,7 @@ import { paymentResync, paymentShow, paymentTimeline } from './commands/payment.
 import { paymentEndAttempt } from './commands/payment-end-attempt.ts'
 import { paymentEndRefund } from './commands/payment-end-refund.ts'
 import { serve } from './commands/serve.ts'
+import { shopVerify } from './commands/shop-verify.ts'
 import { unmatchedList, unmatchedMatch } from './commands/unmatched.ts'
 import { webhooksListen } from './commands/webhooks-listen.ts'
 import { webhooksSecret } from './commands/webhooks-secret.ts'
@@ -55,6 +56,7 @@ export const COMMANDS: Command[] = [
   webhooksTrigger,
   webhooksVerify,
   webhooksSecret,
+  shopVerify,
   audit,
   demoData,
   openapi,

@@ -104,6 +104,11 @@ export const GATES: readonly Gate[] = [
     ...{ runs: ['test/run.ts', 'test/shops/*.test.ts'], needs: 'test', takes: '10 min' },
   },
   {
+    name: 'clients',
+    proves: 'the clients for TypeScript, PHP and Python pass one suite, and the samples of each language sell',
+    ...{ runs: ['test/gates/clients/main.ts'], needs: 'dev', takes: '3 min' },
+  },
+  {
     name: 'live',
     proves: "the fakes' answers are those of the providers' real sandboxes (needs keys)",
     ...{ runs: ['test/live/main.ts'], needs: 'dev', takes: '1 min' },

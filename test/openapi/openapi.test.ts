@@ -2,12 +2,15 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { Manilla } from '../../clients/typescript/src/index.ts'
 import { describeService } from '../../src/compose.ts'
 import { ANNOUNCED } from '../../src/events/event.ts'
 import { API_PROBLEMS } from '../../src/kernel/problem.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 import { breakingChanges } from './breaking-changes.ts'
 import { clientTypes, widgetTypes } from './client-types.ts'
+import { emittedClients } from './emitted-clients.ts'
+import { surface } from './surface.ts'
 
 const committed = () => JSON.parse(readFileSync(join(import.meta.dirname, '../../docs/openapi.json'), 'utf8'))
 const current = JSON.parse(JSON.stringify(await describeService()))
@@ -24,6 +27,15 @@ test('the types of the client library match docs/openapi.json and the widget (af
   const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8')
   assert.equal(read('clients/typescript/src/api-types.ts'), clientTypes(current))
   assert.equal(read('clients/typescript/src/widget-types.ts'), widgetTypes(read('web/widget/types.d.ts')))
+  for (const [name, text] of emittedClients(current)) assert.equal(read(name), text, name)
+})
+
+test('the clients for PHP and Python have the same resources and calls as the one for TypeScript', () => {
+  const { webhooks, ...manilla } = new Manilla({ baseUrl: 'http://x', clientId: 'x', clientSecret: 'x' })
+  assert.deepEqual(
+    Object.fromEntries(surface(current).map(({ name, methods }) => [name, methods.map((each) => each.name)])),
+    Object.fromEntries(Object.entries(manilla).map(([name, calls]) => [name, Object.keys(calls)])),
+  )
 })
 
 test('it is OpenAPI 3.1, and each operation has an id, a summary, a response and its errors', () => {

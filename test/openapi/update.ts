@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describeService } from '../../src/compose.ts'
 import { breakingChanges } from './breaking-changes.ts'
 import { clientTypes, widgetTypes } from './client-types.ts'
+import { emittedClients } from './emitted-clients.ts'
 
 const root = join(import.meta.dirname, '../..')
 const file = join(root, 'docs/openapi.json')
@@ -21,4 +22,5 @@ if (broken.length > 0) {
   writeFileSync(join(client, 'api-types.ts'), clientTypes(now))
   const widget = readFileSync(join(root, 'web/widget/types.d.ts'), 'utf8')
   writeFileSync(join(client, 'widget-types.ts'), widgetTypes(widget))
+  for (const [name, text] of emittedClients(now)) writeFileSync(join(root, name), text)
 }

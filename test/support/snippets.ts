@@ -42,7 +42,7 @@ export const blocksOf = (page: string, language: string) =>
   [
     ...read(page).matchAll(
       new RegExp(
-        `<!-- run by test/processes/snippets(?:-webhooks|-channels|-mails)?\\.test\\.ts -->\\n\`\`\`${language}\\n([\\s\\S]*?)\`\`\``,
+        `<!-- run by test/processes/snippets(?:-webhooks|-channels|-languages|-mails)?\\.test\\.ts -->\\n\`\`\`${language}\\n([\\s\\S]*?)\`\`\``,
         'g',
       ),
     ),

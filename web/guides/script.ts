@@ -101,6 +101,58 @@ function move(event: KeyboardEvent): void {
   stops[now + (event.key === 'ArrowDown' ? 1 : -1)]?.focus()
 }
 
+/** The languages of a step are one after the other; the switch shows one of them, here and on the next page. */
+const CHOSEN = 'manilla-language'
+
+function choose(language: string | null): void {
+  for (const group of document.querySelectorAll('.languages')) {
+    const blocks = [...group.querySelectorAll<HTMLElement>('figure')]
+    const shown = blocks.find((block) => labelOf(block) === language) ?? blocks[0]
+    for (const block of blocks) block.hidden = block !== shown
+    for (const button of group.querySelectorAll('.switch button'))
+      button.setAttribute('aria-pressed', String(button.textContent === (shown && labelOf(shown))))
+  }
+}
+
+function labelOf(block: HTMLElement): string {
+  return block.querySelector('figcaption')?.textContent ?? ''
+}
+
+for (const group of document.querySelectorAll('.languages')) {
+  const buttons = document.createElement('div')
+  buttons.className = 'switch'
+  buttons.role = 'group'
+  buttons.ariaLabel = 'Language'
+  for (const block of group.querySelectorAll('figure')) {
+    const button = document.createElement('button')
+    button.type = 'button'
+    button.textContent = labelOf(block)
+    button.addEventListener('click', () => {
+      // The blocks above may get another height: the button stays where it was pressed.
+      const { top } = button.getBoundingClientRect()
+      choose(button.textContent)
+      scrollBy({ top: button.getBoundingClientRect().top - top, behavior: 'instant' })
+      try {
+        localStorage.setItem(CHOSEN, button.textContent ?? '')
+      } catch {
+        // A browser without storage chooses again on the next page.
+      }
+    })
+    buttons.append(button, ' ')
+  }
+  group.prepend(buttons)
+}
+
+function remembered(): string | null {
+  try {
+    return localStorage.getItem(CHOSEN)
+  } catch {
+    return null
+  }
+}
+
+choose(remembered())
+
 for (const block of document.querySelectorAll('figure.code')) {
   const button = document.createElement('button')
   button.type = 'button'

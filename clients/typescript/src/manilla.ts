@@ -176,8 +176,8 @@ export class Manilla {
       refunds: (reference: string, options?: CallOptions) =>
         get<Data<'listRefunds'>>(`${payment(reference)}/refunds`, options),
       /** Whether a refund needs the customer's bank account, and the banks to choose from. */
-      refundAccount: (reference: string, options?: CallOptions) =>
-        get<Data<'getRefundAccount'>>(`${payment(reference)}/refund-account`, options),
+      refundAccount: (reference: string, query?: Query<'getRefundAccount'>, options?: CallOptions) =>
+        get<Data<'getRefundAccount'>>(`${payment(reference)}/refund-account`, options, query),
       /** For `Pay.open({ reference, token })` in the browser. */
       createWidgetToken: (reference: string, options?: CallOptions) =>
         post<Data<'createWidgetToken'>>(`${payment(reference)}/widget-token`, undefined, options),

@@ -1,26 +1,23 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { openDeps } from '../../compose.ts'
 import { type Config, readConfig } from '../../config/config.ts'
 import { knownKeys } from '../../config/generated-keys.ts'
 import { ANNOUNCED, type AnnouncedType, isAnnounced } from '../../events/event.ts'
-import { CHANNEL_FACTS, type Channel } from '../../kernel/channel.ts'
 import { newReference, type PaymentId } from '../../kernel/ids.ts'
 import { type Currency, formatMoney } from '../../kernel/money.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'
 import { randomPlace } from '../../kernel/place.ts'
 import { expireNow } from '../../payments/store/payments.ts'
-import { PROVIDERS } from '../../providers/registry.ts'
 import { type Api, apiOf } from '../api.ts'
 import { type Command, UsageError } from '../command.ts'
 import { print } from '../print.ts'
 import { findServiceUrls } from '../running-service.ts'
+import { poll, sandboxProvider } from '../sandbox-provider.ts'
 
 const AMOUNT = 1_250_000
 const GOOD_CARD = '4084 0840 8408 4081'
 const EMPTY_CARD = '4000 0000 0000 9995'
 const EVENT_TIMEOUT_MS = 30_000
 const FIRST_ATTEMPT_TIMEOUT_MS = 20_000
-const POLL_EVERY_MS = 200
 
 export const webhooksTrigger: Command = {
   name: 'webhooks trigger',
@@ -235,22 +232,6 @@ async function openScenario(config: Config, baseUrl: string, webhook: string | u
   return scenario
 }
 
-/** The integration of the simulated provider, for cards and transfers. */
-async function sandboxProvider(api: Api): Promise<{ provider: string; country: string; currency: string }> {
-  const integrations: { provider: string; channels: Channel[]; countries: string[]; currencies: string[] }[] =
-    await api('GET', '/payments/v1/integrations')
-  const simulated = PROVIDERS.filter(({ capabilities }) => capabilities.sandboxOnly).map(
-    ({ capabilities }) => capabilities.name,
-  )
-  const takesTransfers = (channels: Channel[]) => channels.some((each) => CHANNEL_FACTS[each].money === 'in parts')
-  const found = integrations.find(({ provider, channels }) => simulated.includes(provider) && takesTransfers(channels))
-  const [country] = found?.countries ?? []
-  const [currency] = found?.currencies ?? []
-  if (!found || !country || !currency)
-    throw new OperatorError('The sandbox merchant has no sandbox provider for cards and transfers.')
-  return { provider: found.provider, country, currency }
-}
-
 interface DeliveryAnswer {
   url: string
   state: string
@@ -260,18 +241,4 @@ interface DeliveryAnswer {
 async function waitForFirstAttempts(api: Api, id: string): Promise<DeliveryAnswer[]> {
   const ask = async (): Promise<DeliveryAnswer[]> => (await api('GET', `/payments/v1/events/${id}`)).deliveries
   return poll(ask, (deliveries) => deliveries.every(({ tries }) => tries.length > 0), FIRST_ATTEMPT_TIMEOUT_MS)
-}
-
-/** Polls until the value is as expected or the timeout ends. Returns the last value. */
-async function poll<Value>(
-  ask: () => Promise<Value>,
-  isSo: (value: Value) => boolean,
-  withinMs: number,
-): Promise<Value> {
-  const deadline = performance.now() + withinMs
-  for (;;) {
-    const value = await ask()
-    if (isSo(value) || performance.now() > deadline) return value
-    await sleep(POLL_EVERY_MS)
-  }
 }

@@ -55,14 +55,14 @@ function reader(url: string): () => Promise<string> {
   }
 }
 
-function givenSecret(options: Options): WebhookSecret | undefined {
+export function givenSecret(options: Options): WebhookSecret | undefined {
   const secret = options.text('secret')
   if (secret !== undefined && !isWebhookSecret(secret))
     throw new UsageError('--secret must be whsec_ and 24 to 64 bytes in base64.')
   return secret
 }
 
-async function sandboxSecret(): Promise<WebhookSecret> {
+export async function sandboxSecret(): Promise<WebhookSecret> {
   const owner = { merchantId: SANDBOX_MERCHANT_ID, mode: 'sandbox' as const }
   const secret = await withDatabase(async ({ database }) =>
     findDefaultSecret(database, await openSecrets(readConfig(process.env), database), owner),

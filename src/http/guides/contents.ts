@@ -27,7 +27,7 @@ export const CONTENTS: { heading: string; pages: Entry[] }[] = [
       { name: 'payment-page', label: 'The payment page', summary: 'Methods, requests on the phone, languages' },
       { name: 'widget', label: 'The widget', summary: 'The payment page in a window over your shop' },
       { name: 'links', label: 'Payment links', summary: 'One link for many customers' },
-      { name: 'shops', label: 'Shop systems', summary: 'Plug-ins for Vendure and Medusa' },
+      { name: 'shops', label: 'Shops', summary: 'Plug-ins, a shop of your own, and a check of it' },
       { name: 'alerts', label: 'Alerts', summary: 'Who hears of disputes, cases and failures' },
       { name: 'receipts', label: 'Receipts', summary: 'By e-mail, and a page to print' },
       { name: 'branding', label: 'Branding', summary: 'Your name, logo and colour on the page' },

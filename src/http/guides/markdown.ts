@@ -71,8 +71,8 @@ export function renderMarkdown(markdown: string, addressOf: (href: string) => st
       html: () => '',
     },
   })
-  const text = pairCode(marked.lexer(markdown))
-    .map((group) => (group.length > 1 ? `<div class="pair">${marked.parser(group)}</div>` : marked.parser(group)))
+  const text = groupCode(marked.lexer(markdown))
+    .map((group) => (group.length > 1 ? `<div class="languages">${marked.parser(group)}</div>` : marked.parser(group)))
     .join('')
   return { title: headings[0]?.text ?? '', html: new Html(text), headings, sections: sectionsOf(text, headings) }
 }
@@ -84,23 +84,28 @@ function rowId(row: Tokens.TableCell[], claim: (id: string) => string | undefine
   return id ? ` id="${id}"` : ''
 }
 
-/** Shell and TypeScript next to each other are the same step: they are shown side by side. */
-function pairCode(tokens: Token[]): Token[][] {
+/** In the order in which the languages of one step stand in a page. */
+const STEP_LANGUAGES = ['curl', 'TypeScript', 'PHP', 'Python']
+
+/** Code in these languages, one after the other, is the same step. The script shows the one that was chosen. */
+function groupCode(tokens: Token[]): Token[][] {
   const groups: Token[][] = []
+  let last = -1
   for (const token of tokens.filter(({ type }) => type !== 'space' && type !== 'html')) {
-    const [before, second] = groups.at(-1) ?? []
-    if (isCode(before, 'sh') && !second && isCode(token, 'ts')) groups.at(-1)?.push(token)
+    const rank = token.type === 'code' ? STEP_LANGUAGES.indexOf(labelOf(token.text, token.lang) ?? '') : -1
+    if (last >= 0 && rank > last) groups.at(-1)?.push(token)
     else groups.push([token])
+    last = rank
   }
   return groups
 }
 
-function isCode(token: Token | undefined, language: string): boolean {
-  return token?.type === 'code' && token.lang === language
+function labelOf(text: string, language = ''): string | undefined {
+  return /^curl /m.test(text) ? 'curl' : LANGUAGES[language]
 }
 
 function codeBlock(text: string, language: string): Html {
-  const label = /^curl /m.test(text) ? 'curl' : LANGUAGES[language]
+  const label = labelOf(text, language)
   return html`<figure class="code">${label ? html`<figcaption>${label}</figcaption>` : null}<pre tabindex="0"><code>${highlight(text, language)}</code></pre></figure>
 `
 }
@@ -113,8 +118,12 @@ function slug(text: string): string {
     .replaceAll(' ', '-')
 }
 
+/** The search index has each step in one language. */
+const OTHER_LANGUAGES = /(?<=<\/figure>\s)(?:<figure[\s\S]*?<\/figure>\s)+(?=<\/div>)/g
+
 function sectionsOf(text: string, headings: Heading[]): Section[] {
-  const parts = text.split(/<h[1-6] id=[^>]*>.*?<\/h[1-6]>/s).slice(1)
+  const once = text.replaceAll(OTHER_LANGUAGES, '')
+  const parts = once.split(/<h[1-6] id=[^>]*>.*?<\/h[1-6]>/s).slice(1)
   return headings.map((heading, index) => ({ ...heading, body: plainText(parts[index] ?? '') }))
 }
 

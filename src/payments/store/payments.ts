@@ -325,6 +325,14 @@ export async function expireNow(db: Queries, id: PaymentId): Promise<boolean> {
   return row !== undefined
 }
 
+/** Sandbox only: the payment's own webhook gets no events. Returns false for a payment of another mode. */
+export async function muteWebhook(db: Queries, id: PaymentId): Promise<boolean> {
+  const row = await db.row(sql`
+    update payments set webhook_url = null
+     where place = ${placeOf(id)} and id = ${uuidOf(id)} and mode = 'sandbox' returning id`)
+  return row !== undefined
+}
+
 /** A payment for its checkout page. */
 export interface PaymentOnPage {
   payment: Payment
