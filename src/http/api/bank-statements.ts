@@ -82,7 +82,7 @@ export function bankStatementRoutes(app: App, { database, clock }: PaymentDeps):
         operationId: 'getBankColumns',
         summary: 'Get the columns of the last bank statement',
         tags,
-        response: { 200: BankColumnsAnswer },
+        response: { 200: BankColumnsAnswer, ...problems() },
       },
     },
     async ({ caller }) => ({ data: (await findColumns(database, caller)) ?? null }),

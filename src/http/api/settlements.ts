@@ -123,7 +123,7 @@ export function settlementRoutes(app: App, deps: PaymentDeps): void {
         summary: 'Sum up money that is not settled yet',
         description: 'By provider and currency.',
         tags,
-        response: { 200: UnsettledSumsAnswer },
+        response: { 200: UnsettledSumsAnswer, ...problems() },
       },
     },
     async ({ caller }) => {
@@ -166,7 +166,7 @@ export function settlementRoutes(app: App, deps: PaymentDeps): void {
         summary: 'Read the lists of settlements now',
         description: 'They are read each hour anyway. Once a minute for each provider.',
         tags,
-        response: { 200: RefreshAnswer },
+        response: { 200: RefreshAnswer, ...problems() },
       },
     },
     async ({ caller }) => ({ data: { due: await readListsNow(database, caller) } }),
