@@ -177,6 +177,17 @@ async function takeDashboard(): Promise<void> {
   await page.getByRole('heading', { name: 'Timeline' }).waitFor()
   await page.waitForLoadState('networkidle')
   await take(page, 'dashboard-payment-dark')
+  await page.emulateMedia({ colorScheme: 'light' })
+  await page.getByRole('link', { name: 'Settlements' }).click()
+  await page.getByRole('row').nth(5).waitFor()
+  await page.waitForLoadState('networkidle')
+  await take(page, 'dashboard-settlements')
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await page.goto(page.url().replace('/settlements', '/attention?reason=settlement_difference'))
+  await page.getByRole('row').nth(1).getByRole('link').first().click()
+  await page.getByRole('heading', { name: 'Lines' }).waitFor()
+  await page.waitForLoadState('networkidle')
+  await take(page, 'dashboard-settlement-dark')
 }
 
 async function openPage(options: BrowserContextOptions): Promise<Page> {

@@ -6,7 +6,7 @@ export const API = '/dashboard/api'
 export class ApiError extends Error {
   readonly status: number
   readonly code: string
-  /** Mistakes by field name. */
+  /** Mistakes by field name; several of one field in lines. */
   readonly fields: Record<string, string>
   readonly methods: ProofMethod[]
 
@@ -15,7 +15,11 @@ export class ApiError extends Error {
     this.status = status
     this.code = problem.code ?? 'unavailable'
     this.methods = problem.methods ?? []
-    this.fields = Object.fromEntries((problem.errors ?? []).map(({ pointer, message }) => [pointer.slice(1), message]))
+    this.fields = {}
+    for (const { pointer, message } of problem.errors ?? []) {
+      const name = pointer.slice(1)
+      this.fields[name] = this.fields[name] ? `${this.fields[name]}\n${message}` : message
+    }
   }
 }
 

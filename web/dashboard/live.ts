@@ -4,7 +4,7 @@ import { type CurrentMerchant, client } from './session.ts'
 /** Many changes within this time are one reload. */
 const TOGETHER_MS = 500
 /** The endpoints whose answers a change of a payment can change. */
-const CHANGED = ['/payments', '/refunds', '/disputes', '/deliveries', '/customers', '/overview']
+const CHANGED = ['/payments', '/refunds', '/disputes', '/deliveries', '/customers', '/overview', '/settlements']
 
 /**
  * Reads again what the screen shows when a payment changes: one event stream per tab. The browser reconnects by itself.

@@ -25,6 +25,7 @@ export interface Attempt {
   status: AttemptStatus
   amountCharged: number
   fee: number
+  feeCharged: number | null
   amountReceived: number
   failure: { code: string; message: string; retryable: boolean; providerCode: string | null } | null
   needsReview: string | null
@@ -72,6 +73,7 @@ export interface Payment {
   country: string
   customerBearsCharge: boolean
   fee: number | null
+  feeCharged: number | null
   amountCharged: number | null
   amountPaid: number
   amountRefunded: number

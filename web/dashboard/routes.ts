@@ -26,6 +26,16 @@ export const SCREENS: ScreenRoute[] = [
   { path: '/refunds', name: 'Refunds', permission: 'read', load: () => import('./screens/refunds.tsx') },
   { path: '/disputes', name: 'Disputes', permission: 'read', load: () => import('./screens/disputes.tsx') },
   {
+    path: '/settlements',
+    name: 'Settlements',
+    permission: 'read',
+    load: () => import('./screens/settlements.tsx'),
+  },
+  { path: '/settlements/unsettled', permission: 'read', load: () => import('./screens/settlements/unsettled.tsx') },
+  { path: '/settlements/bank', permission: 'read', load: () => import('./screens/settlements/bank.tsx') },
+  { path: '/settlements/fees', permission: 'read', load: () => import('./screens/settlements/fees.tsx') },
+  { path: '/settlements/:settlement', permission: 'read', load: () => import('./screens/settlement.tsx') },
+  {
     path: '/webhooks',
     name: 'Webhooks',
     group: 'Developers',

@@ -6,6 +6,7 @@ const FORMATS = {
   moment: { dateStyle: 'medium', timeStyle: 'short' },
   exact: { dateStyle: 'full', timeStyle: 'long' },
   clock: { timeStyle: 'short' },
+  day: { dateStyle: 'medium' },
 } as const satisfies Record<string, Intl.DateTimeFormatOptions>
 
 // A formatter takes about 50 µs to make, and a list has hundreds of times.

@@ -12,7 +12,7 @@ import { countGivenUp } from '../../webhooks/delivery-list-store.ts'
 import { listEndpoints } from '../../webhooks/endpoint-store.ts'
 import { findFirstSteps } from '../../webhooks/first-steps-store.ts'
 import type { App } from '../server/framework.ts'
-import { chartsOf, countDays, MAX_DAYS, rangeOf } from './charts.ts'
+import { type ChartRange, chartsOf, countDays, MAX_DAYS, rangeOf } from './charts.ts'
 import { FirstStepsAnswer } from './contract.ts'
 import { scopeOf } from './guard.ts'
 import { ChartsAnswer, ChartsQuery, OverviewAnswer } from './overview-contract.ts'
@@ -71,14 +71,9 @@ export function overviewRoutes(app: App, { database, clock, providers }: Payment
     `${OF_MERCHANT}/charts`,
     { config, schema: { querystring: ChartsQuery, response: { 200: ChartsAnswer } } },
     async (request) => {
-      const { from, to, currency } = request.query
-      const zone = parseTimeZone(request.query.zone)
-      const days = countDays(from, to)
-      if (!zone) throw new Problem('invalid_request', 'The zone must be one like Africa/Lagos.')
-      if (!(days >= 1 && days <= MAX_DAYS))
-        throw new Problem('invalid_request', `The range must have 1 to ${MAX_DAYS} days, and begin before its end.`)
+      const { currency } = request.query
       const scope = scopeOf(request)
-      const range = rangeOf({ from, to, zone })
+      const range = daysOf(request.query)
       const recent = new Date(clock.now().getTime() - RECENT_MS)
       const [sums, behind] = await Promise.all([
         chartSums(database.reads, scope, { ...range, recent }),
@@ -87,4 +82,14 @@ export function overviewRoutes(app: App, { database, clock, providers }: Payment
       return { data: { ...chartsOf(sums, range, currency), isBehind: behind } }
     },
   )
+}
+
+/** The parts of the days that were asked for. */
+export function daysOf({ from, to, zone: name }: { from: string; to: string; zone: string }): ChartRange {
+  const zone = parseTimeZone(name)
+  const days = countDays(from, to)
+  if (!zone) throw new Problem('invalid_request', 'The zone must be one like Africa/Lagos.')
+  if (!(days >= 1 && days <= MAX_DAYS))
+    throw new Problem('invalid_request', `The range must have 1 to ${MAX_DAYS} days, and begin before its end.`)
+  return rangeOf({ from, to, zone })
 }

@@ -16,6 +16,7 @@ import { overviewRoutes } from './overview-routes.ts'
 import { paymentSearchRoutes } from './payment-routes.ts'
 import { providerRoutes } from './provider-routes.ts'
 import { settingsRoutes } from './settings-routes.ts'
+import { settlementScreenRoutes } from './settlement-routes.ts'
 import { declareSharedAccess, sharedRoutes } from './shared-routes.ts'
 import { signInRoutes } from './sign-in-routes.ts'
 import { transferRoutes } from './transfer-routes.ts'
@@ -46,6 +47,7 @@ export function dashboardRoutes(app: App, deps: DashboardDeps): void {
   paymentSearchRoutes(app, shared)
   viewRoutes(app, shared)
   moneyRoutes(app, shared)
+  settlementScreenRoutes(app, shared)
   transferRoutes(app, shared)
   customerRoutes(app, shared)
   providerRoutes(app, shared)

@@ -11,9 +11,10 @@ import type { Rendered } from './markdown.ts'
 import { addressOfPage, contentsPage, GUIDES, guidePage } from './page.ts'
 
 const DOCS = join(import.meta.dirname, '../../../docs')
-/** Beside the pages that show them. Those of the README, in `images/`, are not served. */
-const PICTURES_FOLDER = 'channels/images'
-const PICTURES = readdirSync(join(DOCS, PICTURES_FOLDER)).map((name) => `${PICTURES_FOLDER}/${name}`)
+/** Beside the pages that show them. */
+const PICTURES = ['images', 'channels/images'].flatMap((folder) =>
+  readdirSync(join(DOCS, folder)).map((name) => `${folder}/${name}`),
+)
 /** The address that the Markdown files use for the service. */
 const SAMPLE_ADDRESS = 'http://localhost:3000'
 

@@ -6,7 +6,9 @@ import { SelectField } from './form.tsx'
 import { ProblemText } from './problem.tsx'
 
 interface Parts {
-  list: 'payments' | 'refunds' | 'transfers' | 'deliveries'
+  list: 'payments' | 'refunds' | 'transfers' | 'deliveries' | 'settlements' | 'settlement-lines'
+  /** The text of the button. */
+  name?: string
   /** Those of the shown list, as its endpoint takes them. */
   filters: Record<string, string | number | undefined>
   /** The columns of the file that the shown list has; absent: there is no choice. */
@@ -19,7 +21,7 @@ export function Export(parts: Parts) {
   return (
     <>
       <button type="button" onClick={() => setOpen(true)}>
-        Export
+        {parts.name ?? 'Export'}
       </button>
       {isOpen && <ExportDialog {...parts} onClose={() => setOpen(false)} />}
     </>
@@ -62,7 +64,7 @@ function ExportDialog({ list, filters, shownColumns, onClose }: Parts & { onClos
   }
 
   return (
-    <Dialog title={`Export ${list}`} onClose={onClose}>
+    <Dialog title={`Export ${list.replace('-', ' ')}`} onClose={onClose}>
       {state.is === 'running' ? (
         <Running {...state} onCancel={() => running.current?.abort()} />
       ) : state.is === 'done' ? (
@@ -85,7 +87,7 @@ function ExportDialog({ list, filters, shownColumns, onClose }: Parts & { onClos
         >
           <p>
             All rows that match the current filters, as they are now, in a CSV file. Amounts are in the lowest
-            denomination, times in UTC.
+            denomination{list.startsWith('settlement') && ', and once more as decimals to sum up'}, times in UTC.
           </p>
           {shownColumns && (
             <SelectField label="Columns" value={columns} options={COLUMN_CHOICES} onChange={setColumns} />

@@ -43,10 +43,13 @@ interface SelectParts<Value extends string> {
   value: Value
   options: readonly (readonly [value: Value, name: string])[]
   hint?: ComponentChildren
+  /** The option without a value does not count. */
+  required?: boolean
   onChange: (value: Value) => void
 }
 
-export function SelectField<Value extends string>({ label, value, options, hint, onChange }: SelectParts<Value>) {
+export function SelectField<Value extends string>(parts: SelectParts<Value>) {
+  const { label, value, options, hint, required, onChange } = parts
   const id = useId()
   return (
     <div class="field">
@@ -54,6 +57,7 @@ export function SelectField<Value extends string>({ label, value, options, hint,
       <select
         id={id}
         value={value}
+        required={required}
         aria-describedby={hint ? `${id}-hint` : undefined}
         onChange={(event) => onChange(event.currentTarget.value as Value)}
       >

@@ -106,13 +106,19 @@ function What({ row: { reason, summary, status, note } }: { row: Case }) {
   )
 }
 
-function About({ row: { payment, subject, provider } }: { row: Case }) {
+function About({ row }: { row: Case }) {
+  const { payment, subject, provider } = row
   const merchant = useMerchant()
+  const settlements = pathOfSettlement(row)
   return (
     <div>
       {payment ? (
         <Link class="cell-main" href={merchant.path(`/payments/${encodeURIComponent(payment)}`)}>
           {payment}
+        </Link>
+      ) : settlements ? (
+        <Link class="cell-main" href={merchant.path(settlements)}>
+          {subject.reference ?? 'Payments that are not settled'}
         </Link>
       ) : (
         <code>{subject.reference ?? subject.id}</code>
@@ -123,6 +129,13 @@ function About({ row: { payment, subject, provider } }: { row: Case }) {
       </div>
     </div>
   )
+}
+
+/** A settlement shows the lines that differ. Of an account, it is late money. */
+function pathOfSettlement({ reason, subject }: Case): string | undefined {
+  if (subject.kind === 'settlement') return `/settlements/${subject.id}`
+  const isLate = reason === 'settlement_difference' && subject.kind === 'account'
+  return isLate ? `/settlements/unsettled${query({ provider: subject.id })}` : undefined
 }
 
 function When({ row: { openedAt, closedAt, closedBy } }: { row: Case }) {

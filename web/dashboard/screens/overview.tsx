@@ -14,6 +14,7 @@ import { type CurrentMerchant, useMerchant } from '../session.ts'
 import { Attention } from './overview/attention.tsx'
 import { ChartsSection } from './overview/charts-section.tsx'
 import { Checklist, isReady } from './overview/checklist.tsx'
+import { MoneyOfRange } from './overview/money.tsx'
 import { RANGES, type RangeName, useRange } from './overview/range.ts'
 
 const SHOWN_PAYMENTS = 8
@@ -85,7 +86,11 @@ function WithPayments({ merchant, checklist }: { merchant: CurrentMerchant; chec
           )}
         </search>
         {charts.data ? (
-          <ChartsSection charts={charts.data} zone={zone} />
+          <ChartsSection
+            charts={charts.data}
+            zone={zone}
+            money={<MoneyOfRange days={days} zone={zone} currency={charts.data.currency} />}
+          />
         ) : charts.error ? (
           <ProblemPanel error={charts.error} retry={charts.refetch} />
         ) : (

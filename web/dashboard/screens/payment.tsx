@@ -7,6 +7,7 @@ import { Deliveries } from '../components/deliveries.tsx'
 import { Dialog } from '../components/dialog.tsx'
 import { Form } from '../components/form.tsx'
 import { List } from '../components/list.tsx'
+import { PaidOut } from '../components/paid-out.tsx'
 import { AttentionList, attentionOf } from '../components/payment-attention.tsx'
 import { openReviews, ReviewDialog, ReviewsOfPayment } from '../components/payment-review.tsx'
 import {
@@ -73,6 +74,7 @@ function Loaded({ payment, path }: { payment: Payment; path: string }) {
           <Section title="Money">
             <MoneySummary payment={payment} />
           </Section>
+          {payment.amountPaid > 0 && <PaidOut path={path} />}
           <Section title="Customer">
             <Facts
               facts={[
@@ -148,7 +150,7 @@ function MadeWith({ link }: { link: string }) {
 }
 
 function MoneySummary({ payment }: { payment: Payment }) {
-  const { currency, amount, fee, amountCharged, amountPaid, amountRefunded, attempts } = payment
+  const { currency, amount, fee, feeCharged, amountCharged, amountPaid, amountRefunded, attempts } = payment
   const onItsWay = pendingAmount(payment)
   const surplus = attempts
     .filter(({ status }) => status === 'surplus')
@@ -156,7 +158,8 @@ function MoneySummary({ payment }: { payment: Payment }) {
   const lines: [string, number | null][] = [
     ['Amount', amount],
     ['Charged', amountCharged],
-    ['Fee of the provider', fee],
+    [feeCharged === null ? 'Fee of the provider' : 'Fee, as calculated', fee],
+    ['Fee, as charged', feeCharged],
     ['Paid', amountPaid],
     ['Refunded', amountRefunded],
     ['Refunds not finished', onItsWay === 0 ? null : onItsWay],

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import type { Charts, Group, Sums } from '../../answers.ts'
 import { Chart } from '../../components/chart.tsx'
 import { channelName, inWords, providerName } from '../../components/payment-status.tsx'
@@ -37,7 +38,7 @@ const orNone = (value: number | null | undefined, format: (value: number) => str
   value === null || value === undefined ? '–' : format(value)
 
 /** Sums, charts and groups of a range, in one currency. */
-export function ChartsSection({ charts, zone }: { charts: Charts; zone: string }) {
+export function ChartsSection({ charts, zone, money }: { charts: Charts; zone: string; money: ComponentChildren }) {
   const { totals, parts, currency, unit, providers, channels, declines } = charts
   if (currency === null)
     return (
@@ -59,6 +60,7 @@ export function ChartsSection({ charts, zone }: { charts: Charts; zone: string }
           Payments are being summed up. The newest ones are not in the charts yet.
         </p>
       )}
+      {money}
       <dl class="tiles">
         <Tile name="Volume" value={inWhole(totals.volume)} more={`${formatCount(totals.paid)} paid`} />
         <Tile
