@@ -167,7 +167,11 @@ async function importStep(deps: PaymentDeps, run: Begun): Promise<void> {
   const next = versions[versions.indexOf(keysVersion) + 1]
   const isLast = nextCursor === null && next === undefined
   const unsupported = page.kind === 'unsupported' ? page.because : run.unsupported
-  if (isLast && unsupported !== null) return finish(deps, { ...run, unsupported })
+  if (isLast && unsupported !== null) {
+    // Of an account whose settlements are in notices, or whose key may not list them any more.
+    if (run.window === '60 days') await reportUnsettled(deps, run)
+    return finish(deps, { ...run, unsupported })
+  }
   await saveProgress(
     database,
     {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import type { PaymentDeps } from '../../src/payments/deps.ts'
+import { recordNoticed } from '../../src/payments/settlements/import-settlements.ts'
 import type { AccountLists, ListedSettlement, ListedSettlementLine } from '../../src/providers/provider.ts'
 import { NotSetUp } from '../../src/providers/provider.ts'
 import { type Shop, startPaying } from '../support/paying.ts'
@@ -166,4 +167,35 @@ test('what the provider’s own equation says is said once', async () => {
   const shop = await service.addShop()
   const { difference } = await hears(service, shop, { fees: 2_000, difference: 'Total is ₦1, effective ₦2.' })
   assert.equal(difference, 'Total is ₦1, effective ₦2.')
+})
+
+test('a notice that comes before its payment is read again, and payments that no notice names are a case', async () => {
+  const shop = await service.addShop()
+  const scope = { ...shop, mode: 'sandbox' as const, provider: 'gateway', keysVersion: 0 }
+  const { reference, line } = await paidLine(shop)
+  const orderOf = sql`select order_reference as "order" from attempts where merchant_id = ${shop.merchantUuid}`
+  const [{ order } = { order: '' }] = await database.rows<{ order: string }>(orderOf)
+  const take = (id: string) =>
+    database.rows(sql`update receipts set transaction_id = ${id} where merchant_id = ${shop.merchantUuid}`)
+  const noticed = { settlement: { ...SETTLEMENT, ...ofOne }, lines: [{ ...line, orderReference: order }] }
+  await database.rows(
+    sql`update receipts set transaction_id = 'later', amount = amount + 1 where merchant_id = ${shop.merchantUuid}`,
+  )
+  assert.equal(await recordNoticed(parts, scope, noticed), true)
+  await database.rows(sql`update receipts set amount = amount - 1 where merchant_id = ${shop.merchantUuid}`)
+  await take(line.transactionId ?? '')
+  assert.deepEqual(await unsettled(shop), [reference])
+  assert.equal(await recordNoticed(parts, scope, noticed), false)
+  assert.deepEqual(await unsettled(shop), [])
+  await paid(shop)
+  await database.rows(sql`
+    update receipts set taken_at = now() - interval '30 days' where merchant_id = ${shop.merchantUuid}`)
+  await database.rows(sql`
+    update integrations set created_at = now() - interval '50 days' where merchant_id = ${shop.merchantUuid}`)
+  const none: AccountLists = { settlements: async () => ({ kind: 'unsupported', because: 'it has none' }) }
+  for (let day = 0; day < 2; day++) await reads(shop, none, '60 days')
+  await database.rows(sql`
+    update settlements set made_at = now() - interval '40 days' where merchant_id = ${shop.merchantUuid}`)
+  await reads(shop, none, '60 days')
+  assert.match((await openCases(shop)).join(), /1 payments with ₦12,500.00 are in no settlement yet/)
 })

@@ -220,16 +220,25 @@ async function writePage(
   })
 }
 
-/** A settlement with all of its lines that a signed notice names. */
+/**
+ * A settlement with all of its lines that a signed notice names. True if money of a line is not on record yet: the same
+ * notice says it again later.
+ */
 export async function recordNoticed(
   deps: Deps,
   scope: AuditScope,
   { settlement, lines }: NoticedSettlement,
-): Promise<void> {
+): Promise<boolean> {
   await recordSettlements(deps, scope, [{ ...settlement, hasLines: lines.length > 0 }])
-  const found = await deps.database.transaction((tx) => lockByProvider(tx, scope, [settlement.id]))
-  const of = found.get(settlement.id)
-  if (of?.linesState !== 'wanted') return
+  const of = await deps.database.transaction(async (tx) => {
+    const find = async () => (await lockByProvider(tx, scope, [settlement.id])).get(settlement.id)
+    const known = await find()
+    if (known?.status !== 'paid' || known.linesState !== 'read' || !(await hasOpenLines(tx, known))) return known
+    await wantLinesAgain(tx, known)
+    return find()
+  })
+  if (of?.linesState !== 'wanted') return false
   const keysVersions = await deps.providers.keysVersions(scope, scope.provider)
   await writePage(deps, { ...of, linesCursor: null }, { lines, nextCursor: null, keysVersions })
+  return hasOpenLines(deps.database, of)
 }
