@@ -137,6 +137,8 @@ export interface ListedSettlementLine extends OfOrder {
   /** Both null: the provider names neither. */
   fee: number | null
   net: number | null
+  /** In `gross` and `fee` may be what the customer paid for the fee, which is in no `Receipt`. */
+  hasFeeOnTop?: true
 }
 
 /** A settlement with all of its lines, as a signed notice names it. */

@@ -50,6 +50,8 @@ export interface Capabilities {
   referenceLength?: number
   /** What it expects as the answer to a notice. Absent: nothing of its own. */
   noticeAnswer?: object
+  /** Its notices may be longer than others: of a settlement with all of its payments. */
+  maxNoticeBytes?: number
   /** Its name in addresses that it calls, where its own is refused there. */
   nameInAddresses?: string
   /** How long to wait for an answer of one that is known to be quick; absent: as long as for any. */

@@ -141,11 +141,13 @@ async function readNextPage(deps: PaymentDeps, run: Begun, kind: ListKind): Prom
 async function importStep(deps: PaymentDeps, run: Begun): Promise<void> {
   const { database, clock } = deps
   if (run.phase === 'lines') {
-    const read = await readNextLines(deps, run)
-    if (typeof read === 'object') return fail(deps, run, read.because)
+    const isDaily = run.window === '60 days'
+    const read = await readNextLines(deps, run, { after: run.cursor, reports: isDaily })
+    // One that cannot be read must not keep the others from being read. The next run tries it again.
+    if (typeof read === 'object') return saveProgress(database, { ...run, cursor: read.unread }, clock.now())
     if (read === 'read') return saveProgress(database, run, clock.now())
     // Once a day: its numbers change with each payment.
-    if (run.window === '60 days') await reportUnsettled(deps, run)
+    if (isDaily) await reportUnsettled(deps, run)
     return finish(deps, run)
   }
   const versions = await deps.providers.keysVersions(run, run.provider)
@@ -165,7 +167,11 @@ async function importStep(deps: PaymentDeps, run: Begun): Promise<void> {
   const next = versions[versions.indexOf(keysVersion) + 1]
   const isLast = nextCursor === null && next === undefined
   const unsupported = page.kind === 'unsupported' ? page.because : run.unsupported
-  if (isLast && unsupported !== null) return finish(deps, { ...run, unsupported })
+  if (isLast && unsupported !== null) {
+    // Of an account whose settlements are in notices, or whose key may not list them any more.
+    if (run.window === '60 days') await reportUnsettled(deps, run)
+    return finish(deps, { ...run, unsupported })
+  }
   await saveProgress(
     database,
     {

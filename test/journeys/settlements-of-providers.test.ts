@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { sql } from '../../src/database/sql.ts'
+import { uuidOf } from '../../src/kernel/ids.ts'
 import { FAKES } from '../fakes/index.ts'
 import { eventually } from '../support/paying.ts'
 import type { Json } from '../support/payment-records.ts'
@@ -71,7 +73,12 @@ for (const { provider, features, start } of FAKES.filter(({ features }) => featu
     // Monnify pays refunds from a wallet.
     assert.equal(net, 2 * place.amount - fees[0] - fees[1] - (features.settlements === 'in lists' ? part : 0))
     assert.deepEqual(await list(place, 'settlements/unsettled'), [])
-    if (features.settlements === 'in notices') return
+    if (features.settlements === 'in notices') {
+      const kept = await world.parts.database.rows<{ bytes: number }>(sql`
+        select octet_length(body) as bytes from notices where merchant_id = ${uuidOf(place.shop.merchantId)} and reading ? 'settlement'`)
+      assert.deepEqual(kept, [{ bytes: 0 }], 'customers that it names are not kept')
+      return
+    }
     await paid(place)
     const { providerId } = await settled(place, 'short')
     // The worker may be reading its lines still.
@@ -83,3 +90,22 @@ for (const { provider, features, start } of FAKES.filter(({ features }) => featu
     assert.match(differing.find(isDifferent)?.difference, /and (net|effective_amount|net_amount) is /)
   })
 }
+
+test('a notice of Monnify may be as long as its settlement, one of another provider may not, and nothing is longer', async () => {
+  const { start } = FAKES.find(({ provider }) => provider.capabilities.name === 'monnify') ?? assert.fail()
+  const { shop } = await world.addProvider(start)
+  const send = async (provider: string, bytes: number) => {
+    const url = world.parts.links.notices({ merchantId: shop.merchantId, mode: 'sandbox' }, provider)
+    return (await fetch(url, { method: 'POST', body: 'x'.repeat(bytes) })).status
+  }
+  const [little, long, longer] = [100, 300 * 1024, 5 * 1024 * 1024]
+  assert.deepEqual([await send('monnify', little), await send('monnify', long)], [401, 401])
+  assert.equal(await send('monnify', longer), 413)
+  assert.deepEqual([await send('paystack', little), await send('paystack', long)], [401, 413])
+  const many = await Promise.all(Array.from({ length: 30 }, () => send('monnify', 3 * 1024 * 1024)))
+  assert.ok(
+    many.every((status) => status === 401 || status === 503 || status === 429),
+    many.join(),
+  )
+  assert.equal(await send('monnify', long), 401, 'they are counted while they come in')
+})

@@ -1,3 +1,5 @@
+import type { Readable } from 'node:stream'
+import type { FastifyRequest } from 'fastify'
 import { parseId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { PaymentDeps } from '../../payments/deps.ts'
@@ -16,6 +18,11 @@ import { RateLimiter } from '../server/rate-limit.ts'
 /** Limits re-reading the keys of a merchant after a bad signature. RATE_LIMIT=off does not lift it. */
 const READ_AGAIN = { perSecond: 1, burst: 10 }
 
+/** Notices above `MAX_NOTICE_BYTES` that are in memory at once, signed or not: this bounds what strangers can fill. */
+const MOST_LARGE = 8
+/** Lines of the log about refused notices. */
+const REFUSED_LINES = { perSecond: 1 / 60, burst: 5 }
+
 /**
  * Receives notices of providers. A signed notice is stored, answered 2xx, and then processed. A forged one costs only
  * the check of its signature.
@@ -28,13 +35,42 @@ export function noticeRoutes(
   const keys = noticeKeysCache(deps)
   const readAgain = new RateLimiter(READ_AGAIN)
   app.removeAllContentTypeParsers()
+  const refusedLines = new RateLimiter(REFUSED_LINES)
+  let large = 0
   // The signature covers the raw bytes, so the content type is ignored.
-  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MAX_NOTICE_BYTES }, (_, body, done) => done(null, body))
+  app.addContentTypeParser('*', async (request: FastifyRequest, payload: Readable) => {
+    const { provider = '', merchant } = request.params as { provider?: string; merchant?: string }
+    const most = deps.providers.find(provider)?.capabilities.maxNoticeBytes ?? MAX_NOTICE_BYTES
+    const chunks: Buffer[] = []
+    let bytes = 0
+    // What is left of a refused body is read and dropped after the answer.
+    for await (const chunk of payload.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      const wasLarge = bytes > MAX_NOTICE_BYTES
+      bytes += chunk.length
+      const isLarge = bytes > MAX_NOTICE_BYTES
+      if (bytes > most || (isLarge && !wasLarge && large === MOST_LARGE)) {
+        const refused = { provider, merchant, most }
+        if (refusedLines.take('').allowed)
+          deps.log.error(
+            refused,
+            'a notice is too long, or there are too many long ones: ask the provider to send it again',
+          )
+        if (bytes > most) throw new Problem('body_too_large', `A notice of this provider has at most ${most} bytes.`)
+        throw new Problem('unavailable', 'Too many long notices at once. Send it again.')
+      }
+      if (isLarge && !wasLarge) {
+        large++
+        request.raw.once('close', () => large--)
+      }
+      chunks.push(chunk)
+    }
+    return Buffer.concat(chunks)
+  })
 
   // `token`: what an adapter added to the address of an order, see `OrderNotices`.
   app.post<{ Params: { provider: string; mode: string; merchant: string; token?: string } }>(
     '/notices/:provider/:mode/:merchant/:token?',
-    { schema: { hide: true }, bodyLimit: MAX_NOTICE_BYTES },
+    { schema: { hide: true } },
     async (request) => {
       const { provider: named, mode, merchant, token } = request.params
       const capabilities = deps.providers.find(named)?.capabilities

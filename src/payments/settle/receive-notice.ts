@@ -149,6 +149,9 @@ function read(reading: () => NoticeReading): NoticeReading {
   }
 }
 
+/** A payout that is made at once may be told before its payment is. After this, what is not on record stays so. */
+const MOST_OPEN_MS = 2 * 86_400_000
+
 /** `refunded` and `charged_back` occur in notices that older versions stored. */
 const REVERSAL_NOTICES = new Set<string>(['refund', 'dispute', 'refunded', 'charged_back'])
 
@@ -165,7 +168,9 @@ export async function processNotice(unreserved: PaymentDeps, notice: Notice): Pr
   }
   const { says } = reading
   if (reading.settlement) {
-    await recordNoticed(deps, notice, reading.settlement)
+    const isOpen = await recordNoticed(deps, notice, reading.settlement)
+    const ageMs = deps.clock.now().getTime() - notice.receivedAt.getTime()
+    if (isOpen && ageMs < MOST_OPEN_MS) throw new Error('money of its lines is not on record yet')
     await endNotice(database, notice, { state: 'done', note: null })
     return
   }

@@ -1,7 +1,14 @@
 import type { Transaction } from '../../database/database.ts'
 import { writeEvent } from '../../events/outbox-store.ts'
-import { newId } from '../../kernel/ids.ts'
-import type { ListedSettlement, ListedSettlementLine, NoticedSettlement } from '../../providers/provider.ts'
+import { newId, uuidOf } from '../../kernel/ids.ts'
+import {
+  type ListAnswer,
+  type ListedSettlement,
+  type ListedSettlementLine,
+  type NoticedSettlement,
+  NotSetUp,
+  unknown,
+} from '../../providers/provider.ts'
 import type { PaymentDeps } from '../deps.ts'
 import { BOOKS } from '../state/case.ts'
 import { findingsOf, type Settlement, settlementView, withListed } from '../state/settlement.ts'
@@ -70,7 +77,7 @@ async function record(
   if (after.status === 'failed' && before.status !== 'failed') await releaseLines(tx, after)
   if (after.linesState === 'wanted') return isChanged
   const agrees = await check(tx, after, now)
-  if (rereads && after.linesState === 'read' && (!agrees || (await hasOpenLines(tx, after))))
+  if (rereads && after.status === 'paid' && after.linesState === 'read' && (!agrees || (await hasOpenLines(tx, after))))
     await wantLinesAgain(tx, after)
   return isChanged
 }
@@ -79,10 +86,10 @@ async function record(
  * Compares a settlement with its lines, and those with our records. What differs is a case with both numbers, which the
  * books close when all agrees again.
  */
-async function check(tx: Transaction, of: Settlement, now: Date): Promise<boolean> {
+async function check(tx: Transaction, of: Settlement, now: Date, found: string[] = []): Promise<boolean> {
   const lines = of.linesState === 'read' ? await sumLines(tx, of) : of.lines
   const odd = of.linesState === 'read' ? await oddLines(tx, of) : []
-  const findings = findingsOf(of, lines, odd)
+  const findings = [...findingsOf(of, lines, odd), ...found]
   const subject = { kind: 'settlement' as const, id: of.id, reference: of.providerId }
   const announces = of.status === 'paid' && of.announcedAt === null
   const after: Settlement = { ...of, lines, ...(announces && { announcedAt: now }) }
@@ -107,42 +114,82 @@ async function check(tx: Transaction, of: Settlement, now: Date): Promise<boolea
   if (difference === null) {
     await closeOther(tx, of, { subject, reason: 'settlement_difference' }, { by: BOOKS, note: null, now })
   } else {
-    const found = {
+    const wanted = {
       provider: of.provider,
       subject,
       summary: difference,
       amount: of.net,
       currency: of.net === null ? null : of.currency,
     }
-    if (await openSettlementCase(tx, of, found, now)) announce('settlement.difference')
+    if (await openSettlementCase(tx, of, wanted, now)) announce('settlement.difference')
   }
   return difference === null
 }
 
 const MOST_LINES = 1_000_000
+/** A page without lines counts as this many, so that a list of empty pages ends, too. */
+const EMPTY_PAGE = 10_000
+/** A payout without its lines for longer than this is a case. */
+const UNREAD_MS = 2 * 86_400_000
+const UNREAD = 'The provider does not list its lines.'
 
 /**
  * Reads the next page of lines of the account: of the oldest settlement whose lines are wanted. The cursor is saved
- * with the lines, so that any process can go on. `none`: all lines are read.
+ * with the lines, so that any process can go on. `none`: all lines are read. `unread`: of this one they cannot be read
+ * now, so the next call goes on `after` it. `reports`: then it is a case, if it is old.
  */
-export async function readNextLines(deps: Deps, scope: AuditScope): Promise<'read' | 'none' | { because: string }> {
-  const { database, providers } = deps
-  const of = await nextToRead(database, scope)
+export async function readNextLines(
+  deps: Deps,
+  scope: AuditScope,
+  { after, reports }: { after: string | null; reports: boolean },
+): Promise<'read' | 'none' | { unread: string }> {
+  const { database, clock, providers, log } = deps
+  const of = await nextToRead(database, scope, after)
   if (!of) return 'none'
-  const client = await providers.connect(of, of.provider, { keysVersion: of.keysVersion })
-  const page = await client.lists?.settlementLines?.(of.providerId, of.linesCursor)
-  const isEndless =
-    of.lines.count > MOST_LINES ||
-    (page?.kind === 'page' && page.nextCursor !== null && page.nextCursor === of.linesCursor)
-  if (isEndless) return { because: `the lines of settlement ${of.providerId} do not end` }
+  const isEndless = of.linesCursor !== null && of.lines.count > MOST_LINES
+  const page = isEndless ? endless(of) : await askLines(deps, scope, of)
+  const now = clock.now()
+  /** Unless another process has read on meanwhile. */
+  const end = (changes: Partial<Settlement>, ...found: string[]) =>
+    database.transaction(async (tx) => {
+      const current = await lockSettlement(tx, of, of.id)
+      if (current?.linesState !== 'wanted' || current.linesCursor !== of.linesCursor) return
+      const ended = { ...current, ...changes }
+      await updateSettlement(tx, ended)
+      await check(tx, ended, now, found)
+    })
   if (!page || page.kind === 'unsupported') {
-    await database.transaction((tx) => updateSettlement(tx, { ...of, linesState: 'none', hasLines: false }))
+    await end({ linesState: 'none', hasLines: false })
     return 'read'
   }
-  if (page.kind === 'unknown') return { because: page.because }
+  if (page.kind === 'unknown') {
+    const { merchantId, provider, providerId } = of
+    log.warn({ merchantId, provider, settlement: providerId, because: page.because }, 'lines could not be read')
+    const isOld = now.getTime() - (of.paidAt ?? of.madeAt).getTime() > UNREAD_MS
+    if (reports && isOld) await end({}, UNREAD)
+    return { unread: uuidOf(of.id) }
+  }
   const keysVersions = await providers.keysVersions(of, of.provider)
   await writePage(deps, of, { lines: page.entries, nextCursor: page.nextCursor, keysVersions })
   return 'read'
+}
+
+const endless = ({ providerId }: Settlement) => unknown(`the lines of settlement ${providerId} do not end`)
+
+/** The keys that listed it may be refused or deleted since: the current ones may be of the same account. */
+async function askLines({ providers }: Deps, scope: AuditScope, of: Settlement) {
+  let answer: ListAnswer<ListedSettlementLine> | undefined = unknown('its keys are deleted')
+  for (const keysVersion of new Set([of.keysVersion, scope.keysVersion])) {
+    try {
+      const client = await providers.connect(of, of.provider, { keysVersion })
+      answer = await client.lists?.settlementLines?.(of.providerId, of.linesCursor)
+    } catch (error) {
+      if (!(error instanceof NotSetUp)) throw error
+    }
+    if (answer?.kind === 'page') break
+  }
+  const isStuck = answer?.kind === 'page' && answer.nextCursor !== null && answer.nextCursor === of.linesCursor
+  return isStuck ? endless(of) : answer
 }
 
 async function writePage(
@@ -163,7 +210,7 @@ async function writePage(
     if (now?.linesState !== 'wanted' || now.linesCursor !== of.linesCursor || now.reading !== of.reading) return
     await writeLines(tx, of, matched)
     await writeFees(tx, of, fees)
-    const count = first + lines.length
+    const count = first + (lines.length || EMPTY_PAGE)
     const read: Settlement = { ...now, linesCursor: nextCursor, lines: { ...now.lines, count } }
     if (nextCursor !== null) return updateSettlement(tx, read)
     const done: Settlement = { ...read, linesState: 'read' }
@@ -173,16 +220,25 @@ async function writePage(
   })
 }
 
-/** A settlement with all of its lines that a signed notice names. */
+/**
+ * A settlement with all of its lines that a signed notice names. True if money of a line is not on record yet: the same
+ * notice says it again later.
+ */
 export async function recordNoticed(
   deps: Deps,
   scope: AuditScope,
   { settlement, lines }: NoticedSettlement,
-): Promise<void> {
+): Promise<boolean> {
   await recordSettlements(deps, scope, [{ ...settlement, hasLines: lines.length > 0 }])
-  const found = await deps.database.transaction((tx) => lockByProvider(tx, scope, [settlement.id]))
-  const of = found.get(settlement.id)
-  if (of?.linesState !== 'wanted') return
+  const of = await deps.database.transaction(async (tx) => {
+    const find = async () => (await lockByProvider(tx, scope, [settlement.id])).get(settlement.id)
+    const known = await find()
+    if (known?.status !== 'paid' || known.linesState !== 'read' || !(await hasOpenLines(tx, known))) return known
+    await wantLinesAgain(tx, known)
+    return find()
+  })
+  if (of?.linesState !== 'wanted') return false
   const keysVersions = await deps.providers.keysVersions(scope, scope.provider)
   await writePage(deps, { ...of, linesCursor: null }, { lines, nextCursor: null, keysVersions })
+  return hasOpenLines(deps.database, of)
 }

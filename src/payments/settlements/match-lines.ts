@@ -99,6 +99,9 @@ function taker<Of extends MoneyOfLine | RefundOfLine>(records: Of[], settlementU
 
 /** Where the provider names no fee of each line, the one that it named with the payment. */
 function withFee(line: ListedSettlementLine, receipt: MoneyOfLine | undefined): ListedSettlementLine {
+  const onTop = line.hasFeeOnTop && receipt ? line.gross - receipt.amount : 0
+  if (line.fee !== null && onTop > 0 && onTop <= line.fee)
+    return { ...line, gross: line.gross - onTop, fee: line.fee - onTop }
   if (line.fee !== null && line.net !== null) return line
   const fee = line.fee ?? (line.net === null ? (receipt?.feeCharged ?? null) : line.gross - line.net)
   return { ...line, fee, net: line.net ?? (fee === null ? null : line.gross - fee) }

@@ -25,4 +25,5 @@ export function factsOfReading(reading: Notice['reading']): Facts | undefined {
 /** `waiting`: not processed yet. `unmatched`: it names no known order, and a person has to review it. */
 export type NoticeState = 'waiting' | 'done' | 'ignored' | 'unmatched'
 
+/** Unless the capabilities of the provider allow more. */
 export const MAX_NOTICE_BYTES = 256 * 1024

@@ -61,7 +61,11 @@ export function withListed(before: Settlement, listed: ListedSettlement, keysVer
   const { id: _, ...facts } = listed
   const wantsLines = (isNew: boolean) => listed.status === 'paid' && listed.hasLines && isNew
   if (before.status !== 'paid') {
-    const isNew = before.linesState === 'none' || AMOUNTS.some((name) => before[name] !== listed[name])
+    // What a failed payout was for was released, and is settled again.
+    const isNew =
+      before.linesState === 'none' ||
+      before.status === 'failed' ||
+      AMOUNTS.some((name) => before[name] !== listed[name])
     return { ...before, ...facts, keysVersion, changed: null, ...(wantsLines(isNew) && WANTED) }
   }
   const names = AMOUNTS.filter((name) => before[name] !== null && before[name] !== listed[name])
@@ -73,6 +77,8 @@ export function withListed(before: Settlement, listed: ListedSettlement, keysVer
     ...before,
     status,
     ...(before.linesState === 'wanted' && { keysVersion }),
+    // Else reading goes on, and says that its payments are settled.
+    ...(before.linesState === 'wanted' && status === 'failed' && { linesState: 'none' as const }),
     because: listed.because ?? before.because,
     hasLines: before.hasLines || listed.hasLines,
     expectedOn: before.expectedOn ?? listed.expectedOn,
@@ -130,7 +136,9 @@ export function findingsOf(of: Settlement, sums: LineSums, odd: OddLine[]): stri
   if (status === 'failed') findings.push(`The payout of ${text(net)} failed${of.because ? `: ${of.because}` : ''}.`)
   if (of.difference) findings.push(of.difference)
   if (of.changed) findings.push(of.changed)
-  if (gross !== null && fees !== null && deductions !== null && net !== null && gross - fees - deductions !== net)
+  const isNamed = gross !== null && fees !== null && deductions !== null && net !== null
+  // The provider's own equation says the same of the same sums.
+  if (isNamed && !of.difference && gross - fees - deductions !== net)
     findings.push(`Gross less fees and deductions is ${text(gross - fees - deductions)}, and net is ${text(net)}.`)
   for (const line of odd.slice(0, MOST_NAMED)) findings.push(oddText(line, text))
   if (odd.length > MOST_NAMED) findings.push(`${odd.length - MOST_NAMED} more lines are like that.`)

@@ -65,7 +65,7 @@ export function refundsOfAttempts(db: Queries, { place }: Scope, attemptUuids: s
       from refunds f
      where f.place = ${place} and f.payment_id = any(array(select a.payment_id from attempts a where a.place = ${place} and a.id = any(${attemptUuids}::uuid[])))
        and f.attempt_id = any(${attemptUuids}::uuid[])
-     order by f.id`)
+     order by (f.status = 'failed'), f.id`)
 }
 
 /** The payments of attempts, by the attempts' UUIDs. */
@@ -83,11 +83,20 @@ export async function paymentsOfAttempts(
  * Writes a page of lines, and marks what they are for as settled. A line that is read again is replaced. Payments are
  * locked first, in the order of their ids: another change of theirs reads the fee and writes it back.
  */
-export async function writeLines(tx: Transaction, of: Settlement, lines: MatchedLine[]): Promise<void> {
-  if (lines.length === 0) return
+export async function writeLines(tx: Transaction, of: Settlement, listed: MatchedLine[]): Promise<void> {
+  if (listed.length === 0) return
+  // One that a page lists twice counts once, as on two pages.
+  const lines = [...new Map(listed.map((line) => [line.key, line])).values()]
   const { place, mode } = of
   const [id, merchant] = [uuidOf(of.id), uuidOf(of.merchantId)]
   const column = <T>(read: (line: MatchedLine) => T): T[] => lines.map(read)
+  // A line without an id has its number in the list, which may be of another payment now.
+  const replaced =
+    of.reading === 0
+      ? []
+      : await tx.rows<OfOurs>(sql`
+          select receipt_id, refund_id from settlement_lines
+           where place = ${place} and settlement_id = ${id}::uuid and line_key = any(${column(({ key }) => key)}::text[])`)
   await tx.rows(sql`
     insert into settlement_lines (place, merchant_id, mode, settlement_id, line_key, kind, transaction_id, order_reference, gross, fee, net,
                                   payment_id, receipt_id, refund_id, reading)
@@ -103,6 +112,7 @@ export async function writeLines(tx: Transaction, of: Settlement, lines: Matched
        set kind = excluded.kind, transaction_id = excluded.transaction_id, order_reference = excluded.order_reference, gross = excluded.gross,
            fee = excluded.fee, net = excluded.net, payment_id = excluded.payment_id, receipt_id = excluded.receipt_id,
            refund_id = excluded.refund_id, reading = excluded.reading`)
+  await release(tx, of, replaced)
   const payments = [...new Set(lines.flatMap(({ paymentUuid }) => paymentUuid ?? []))]
   await tx.rows(sql`
     select id from payments where place = ${place} and id = any(${payments}::uuid[]) order by id for no key update`)
@@ -156,6 +166,7 @@ interface OfOurs {
   refund_id: string | null
 }
 
+/** To the line of another reading or settlement that has it, too, or to none. */
 async function release(
   tx: Transaction,
   { place, id }: Pick<Settlement, 'place' | 'id'>,
@@ -163,10 +174,16 @@ async function release(
 ): Promise<void> {
   if (lines.length === 0) return
   await tx.rows(sql`
-    update receipts set settled_in = null
+    update receipts r set settled_in = (
+             select l.settlement_id from settlement_lines l join settlements s on s.place = ${place} and s.id = l.settlement_id
+              where l.place = ${place} and l.payment_id = r.payment_id and l.receipt_id = r.id and l.kind = 'payment' and s.status = 'paid'
+              order by l.id limit 1)
      where place = ${place} and id = any(${lines.flatMap((line) => line.receipt_id ?? [])}::bigint[]) and settled_in = ${uuidOf(id)}::uuid`)
   await tx.rows(sql`
-    update refunds set settled_in = null
+    update refunds f set settled_in = (
+             select l.settlement_id from settlement_lines l join settlements s on s.place = ${place} and s.id = l.settlement_id
+              where l.place = ${place} and l.payment_id = f.payment_id and l.refund_id = f.id and s.status = 'paid'
+              order by l.id limit 1)
      where place = ${place} and id = any(${lines.flatMap((line) => line.refund_id ?? [])}::uuid[]) and settled_in = ${uuidOf(id)}::uuid`)
 }
 

@@ -158,15 +158,16 @@ export async function wantLinesAgain(tx: Transaction, { place, id, reading }: Se
      where place = ${place} and id = ${uuidOf(id)}`)
 }
 
-/** The next settlement of the account whose lines are to be read. */
+/** The next settlement of the account whose lines are to be read. `after`: a UUID. */
 export async function nextToRead(
   db: Queries,
   { place, merchantId, mode, provider }: AuditScope,
+  after: string | null,
 ): Promise<Settlement | undefined> {
   const row = await db.row<SettlementRow>(sql`
     select ${COLUMNS} from ${SOURCE}
      where s.place = ${place} and s.merchant_id = ${uuidOf(merchantId)} and s.mode = ${mode} and s.provider = ${provider}
-       and s.lines_state = 'wanted'
+       and s.lines_state = 'wanted' and (${after}::uuid is null or s.id > ${after}::uuid)
      order by s.id limit 1`)
   return row && settlementOf(row)
 }

@@ -78,7 +78,7 @@ test('flutterwave: the transactions of settlement 41497 are its lines, with ids 
   assert.ok(answer.kind === 'page' && answer.nextCursor === null && answer.unreadable === undefined)
   assert.deepEqual(answer.entries[0], {
     ...{ id: '984411', kind: 'payment', transactionId: '984411', orderReference: 'Rave-Pages017117571060' },
-    ...{ gross: 1_014_000, fee: 19_000, net: 995_000 },
+    ...{ gross: 1_014_000, fee: 19_000, net: 995_000, hasFeeOnTop: true },
   })
   for (const { gross, fee, net } of answer.entries) assert.equal(gross - (fee ?? 0), net)
   assert.deepEqual([sumOf(answer.entries, 'gross'), sumOf(answer.entries, 'net')], [5_080_000, 4_985_000])
@@ -163,7 +163,7 @@ test('flutterwave: a settlement that cannot be read is named as such, and hides 
   assert.deepEqual(await settlements(always, null), { kind: 'unknown', because: 'it answered with another page' })
 })
 
-test('flutterwave: a line of which the parts differ is shown as it stands, and parts of a kobo are the fee’s', () => {
+test('flutterwave: what is kept of a line beyond the named fees is a fee, and a line with less is shown as it stands', () => {
   const line = { id: 7, tx_ref: 'r', currency: 'NGN', charged_amount: 100, app_fee: 1.4, settlement_amount: 98.6 }
   const linesOf = (changes: object) =>
     readLines(asRead({ id: 1, currency: 'NGN', transactions: [{ ...line, ...changes }] }), '1', () =>
@@ -177,9 +177,13 @@ test('flutterwave: a line of which the parts differ is shown as it stands, and p
     gross: 10_000,
     fee: 140,
     net: 9_860,
+    hasFeeOnTop: true,
   }
   assert.deepEqual(linesOf({}), usual)
-  assert.deepEqual(linesOf({ settlement_amount: 98 }), { ...usual, net: 9_800 })
+  // VAT, as on their page about verifying: 2,500 - 35 - 2.63.
+  const withVat = { charged_amount: 2_500, app_fee: 35, settlement_amount: 2_462.37 }
+  assert.deepEqual(linesOf(withVat), { ...usual, gross: 250_000, fee: 3_763, net: 246_237 })
+  assert.deepEqual(linesOf({ settlement_amount: 99 }), { ...usual, net: 9_900 })
   assert.deepEqual(linesOf({ app_fee: 1.405, settlement_amount: 98.595 }), usual)
   assert.deepEqual(linesOf({ settlement_amount: null }), { ...usual, fee: null, net: null })
 })

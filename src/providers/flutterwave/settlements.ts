@@ -106,8 +106,11 @@ function readLine(value: unknown, currency: Currency): ListedSettlementLine | un
   const { id, tx_ref: orderReference, charged_amount, settlement_amount } = said
   const gross = minorOf(charged_amount, currency)
   const net = settlement_amount === null ? null : minorOf(settlement_amount, currency)
-  const fee = net === null ? null : rest(feesIn(said), gross - net, currency)
-  return { id, kind: 'payment', transactionId: id, orderReference, gross, fee, net }
+  const named = feesIn(said)
+  // VAT is not in these fields: more may be kept than they name, but not less.
+  const isMore = net !== null && BigInt(gross - net) * unitOf(currency) > named
+  const fee = net === null ? null : isMore ? gross - net : rest(named, gross - net, currency)
+  return { id, kind: 'payment', transactionId: id, orderReference, gross, fee, net, hasFeeOnTop: true }
 }
 
 interface Fees {

@@ -50,6 +50,8 @@ export const capabilities: Capabilities = {
   },
   // They know the account that a card is of, and not the one that a transfer came from.
   refundNeedsAccount: ['virtual-bank-account', 'ussd'],
+  // A settlement has some 900 bytes for each of its payments.
+  maxNoticeBytes: 4 * 1024 * 1024,
 }
 
 const both = <T>(value: T) => ({ sandbox: value, live: value })

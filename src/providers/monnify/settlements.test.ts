@@ -128,6 +128,22 @@ for (const [amountPaid, settlementAmount, paymentStatus, fee] of [
   })
 }
 
+test('monnify: an order that several transfers paid has a line for each, with the id of its receipt', () => {
+  const parts = [1_000, 500, 1_000].map((amountPaid) => ({ ...payer, amountPaid }))
+  const whole = { ...transaction, amountPaid: 2_500, totalPayable: 2_500, accountPayments: parts }
+  const notice = read(whole, 'SUCCESSFUL_TRANSACTION')
+  assert.ok(notice.kind === 'notice')
+  const said = settlementOf({ transactions: [whole] })
+  assert.equal(said?.settlement.difference, null, 'it is one transaction')
+  assert.deepEqual(
+    said?.lines.map(({ id, transactionId, gross }) => [id, transactionId, gross]),
+    notice.receipts.map(({ transactionId, amount }) => [transactionId, transactionId, amount.amount]),
+  )
+  assert.deepEqual(said?.lines[1], { ...line, id: `${name}#50000.1`, transactionId: `${name}#50000.1`, gross: 50_000 })
+  const torn = settlementOf({ transactions: [{ ...whole, amountPaid: 2_400 }] })
+  assert.deepEqual(torn?.lines, [{ ...line, gross: 240_000 }], 'transfers that do not sum up are one line')
+})
+
 test('monnify: the fee of several transfers is of none of them', () => {
   const parts = [1_000, 2_000].map((amountPaid) => ({ ...payer, amountPaid }))
   const whole = { ...transaction, amountPaid: 3_000, totalPayable: 3_000, settlementAmount: 2_990 }
