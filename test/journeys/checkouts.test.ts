@@ -58,6 +58,7 @@ test('what was asked for is what is kept', async () => {
       country: 'GH',
       customerBearsCharge: true,
       fee: null,
+      feeCharged: null,
       amountCharged: null,
       amountPaid: 0,
       amountRefunded: 0,

@@ -83,6 +83,7 @@ const PERSONAL = columnsOf({
   disputes: 'reason',
   reviews: 'note',
   deliveries: 'url',
+  customer_receipts: 'address',
   delivery_tries: 'error answer',
 })
 /** The others: codes, ids, references, what a merchant wrote about itself and its links. */
@@ -90,9 +91,20 @@ const NOT_PERSONAL = columnsOf({
   payments: 'mode reference short_code status currency country request_digest trace',
   events: 'mode type cause',
   idempotent_calls: 'mode endpoint digest reference began',
-  attempts: 'mode reference provider channel status currency order_reference provider_reference page_key failed_try_id',
+  attempts:
+    'mode reference provider channel status currency order_reference provider_reference page_key failed_try_id language',
   provider_calls: 'call outcome',
-  receipts: 'mode provider transaction_id currency',
+  receipts: 'mode provider transaction_id currency receipt_number',
+  // The receipts that customers get. A note says why none was sent, in our words.
+  customer_receipts: 'kind mode code language state note',
+  mail_counts: 'key',
+  alerts: 'mode kind subject',
+  alert_copies: 'recipient mode kind',
+  // What a provider says of a payout, which is of many customers.
+  settlements:
+    'mode provider provider_id currency status because bank_reference difference changed lines_state lines_cursor',
+  settlement_lines: 'mode line_key kind transaction_id order_reference',
+  bank_credits: 'mode currency',
   reconciliation_listed: 'mode provider time_window',
   cases: 'mode provider reason subject_kind subject subject_reference currency closed_by',
   notices: 'mode provider digest reading reference says state',
@@ -114,6 +126,7 @@ const NOT_PERSONAL = columnsOf({
     'reference request_digest channel currency email name merchant_name return_url page_token account_number offered_card awaiting_code kept_card prompt',
   gateway_transactions: 'kind status currency failure_code refund_reference',
   gateway_disputes: 'currency status reason',
+  gateway_settlements: 'currency',
   gateway_notices: 'body state',
 })
 
@@ -194,6 +207,10 @@ test('an erased customer leaves no trace in any column; amounts, references and 
      where merchant_id = ${merchant} and reference like 'erase-2-%'`)
   await database.rows(sql`
     update provider_calls c set detail = ${`customer ${PHONE}`} from attempts a where a.id = c.attempt_id and a.reference like 'erase-%'`)
+  // The customer has typed an address for the receipt.
+  await database.rows(sql`
+    insert into customer_receipts (place, payment_id, kind, merchant_id, mode, code, address, state, due_at, created_at)
+    select place, id, 'success', merchant_id, mode, 'erased', ${EMAIL}, 'sent', now(), now() from payments where reference = 'erase-1'`)
   // An answer on the page of a link.
   const own = { order: '', note: '', data: '' }
   const link = await shop.call('POST', '/payments/v1/links', { title: 'Class', country: 'NG', metadata: own })

@@ -316,6 +316,7 @@ test('an attempt has every member of the contract, absent ones as null', async (
     'country',
     'customerBearsCharge',
     'fee',
+    'feeCharged',
     'amountCharged',
     'amountPaid',
     'amountRefunded',
