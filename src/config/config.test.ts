@@ -31,6 +31,7 @@ test('with nothing set there is a default for everything', () => {
       sandboxClientId: undefined,
       sandboxClientSecret: undefined,
       sandboxWebhookSecret: undefined,
+      sandboxSettlesAt: 5,
       secretKey: undefined,
       previousSecretKey: undefined,
       role: 'all',

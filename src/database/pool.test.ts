@@ -16,12 +16,17 @@ test('a result can be collected by a minor garbage collection: it is not referen
   const read = () =>
     database.rows(sql`select n, now() as at, repeat('x', 100) || n as text from generate_series(1, 200) n`)
   await read() // opens the connection
-  gc({ type: 'major' })
-  const before = process.memoryUsage().heapUsed
-  for (let page = 0; page < 50; page++) await read()
-  gc({ type: 'minor' })
-  gc({ type: 'minor' })
-  const growth = process.memoryUsage().heapUsed - before
+  const growths: number[] = []
+  // What other tests of this process left running allocates, too, but not each time.
+  for (let round = 0; round < 3; round++) {
+    gc({ type: 'major' })
+    const before = process.memoryUsage().heapUsed
+    for (let page = 0; page < 50; page++) await read()
+    gc({ type: 'minor' })
+    gc({ type: 'minor' })
+    growths.push(process.memoryUsage().heapUsed - before)
+  }
+  const growth = Math.min(...growths)
   assert.ok(growth < 1_000_000, `${growth} bytes of 10 000 rows`)
 })
 

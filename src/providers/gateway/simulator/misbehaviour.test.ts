@@ -15,7 +15,10 @@ async function shopWith(faults: Record<string, number>, { addShop } = rig): Prom
   return shop
 }
 
-const NONE = { seed: 0, timeout: 0, serverError: 0, lost: 0, doubled: 0, reordered: 0, late: 0, wrongAmount: 0 }
+const NONE = {
+  ...{ seed: 0, timeout: 0, serverError: 0, lost: 0, doubled: 0, reordered: 0, late: 0, wrongAmount: 0 },
+  ...{ shortSettlement: 0, lateSettlement: 0 },
+}
 
 test('faults are kept for their merchant, absent ones are 0, and mistakes are refused', async () => {
   const shop = await rig.addShop()

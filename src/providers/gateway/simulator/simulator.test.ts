@@ -158,7 +158,7 @@ test('the good card pays, once', async () => {
   const [{ id, at, ...charge }] = body.data.transactions
   assert.match(id, /^gtx_/)
   assert.ok(Math.abs(Date.parse(at) - Date.now()) < 60_000)
-  assert.deepEqual(charge, { kind: 'charge', status: 'paid', amount: 1_250_000, currency: 'NGN' })
+  assert.deepEqual(charge, { kind: 'charge', status: 'paid', amount: 1_250_000, currency: 'NGN', fee: 28_750 })
   const again = await shop.charge(reference, { card: CARD.pays })
   assert.deepEqual([again.status, again.body.code], [409, 'payment_finished'])
   assert.equal((await shop.api('GET', `/payments/${reference}`)).body.data.savedCard, undefined)
