@@ -107,6 +107,7 @@ test('an invited viewer sees only what the role may open; a changed role ends th
     'Transfers',
     'Refunds',
     'Disputes',
+    'Settlements',
     'Webhooks',
     'Alerts',
   ])
@@ -132,6 +133,7 @@ test('an invited viewer sees only what the role may open; a changed role ends th
     'Transfers',
     'Refunds',
     'Disputes',
+    'Settlements',
     'Webhooks',
     'API keys',
     'Alerts',
