@@ -55,7 +55,7 @@ test('search, open, refund: by keyboard, and the list follows', async () => {
   await page.keyboard.press('/')
   await page.keyboard.type('ORDER-1042')
   await page.locator('text=ORDER-1043').waitFor({ state: 'detached' })
-  assert.match(page.url(), /q=ORDER-1042/)
+  await page.waitForURL(/q=ORDER-1042/) // it follows the typing
   await page.getByRole('link', { name: 'ORDER-1042' }).focus()
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: '₦12,500.00' }).waitFor()

@@ -94,7 +94,8 @@ test('the lists of a removed integration are watched, too', async () => {
   await database.rows(sql`
     update integrations set mode = 'live', enabled = false where merchant_id = ${place.shop.merchantUuid}`)
   const compared = await oldestComparisons(database)
-  assert.deepEqual(compared.map(({ window }) => window).toSorted(), ['180 days', '48 hours', '8 days', 'open'])
+  const windows = ['10 days', '180 days', '48 hours', '60 days', '8 days', 'open']
+  assert.deepEqual(compared.map(({ window }) => window).toSorted(), windows)
 })
 
 test('Monnify: a reversal of the rest after a partial refund is found', async () => {
