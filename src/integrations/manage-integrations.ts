@@ -99,7 +99,10 @@ export interface KeysWarning {
 
 const KEYS_CHECK_TIMEOUT_MS = 5_000
 
-/** Checks keys that were just set, and tells the provider where to send notices, with a timeout. Null: the provider accepts them. */
+/**
+ * Checks keys that were just set, and tells the provider where to send notices, with a timeout. Null: the provider
+ * accepts them.
+ */
 export async function warnOfKeys(
   { providers, links }: { providers: Providers; links?: NoticeLinks },
   owner: Owner,

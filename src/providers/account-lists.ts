@@ -82,7 +82,7 @@ export interface ListedRefund {
   at: Date
   /** The dispute that this refund settles, when the provider says so: its money must not be counted twice. */
   disputeId?: string
-  /** It is pending until somebody gives the provider a bank account of the customer. */
+  /** It is pending until the provider gets a bank account of the customer. */
   needsAccount?: true
 }
 

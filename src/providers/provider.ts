@@ -163,7 +163,7 @@ export interface OrderHandle {
   startedAt: Date
   /** What was asked for, to tell a part from the whole where the provider does not. */
   amount?: Money
-  /** What the customer got to pay with. Absent: nothing that is known, as the answer to the start may have been lost. */
+  /** What the customer got to pay with. Absent: it is not known, as the answer to the start may have been lost. */
   startedAs?: Started['kind'] | undefined
   /** As in `PromptStart`. Absent also if the customer was erased. */
   personalId?: string | undefined

@@ -38,8 +38,8 @@ export function receiptRoutes(app: App, deps: CheckoutDeps): void {
 }
 
 /**
- * The customer asks for the receipt by e-mail. Only the first time counts. The answer is the same each time, so that it
- * does not tell whether somebody has asked before.
+ * The customer asks for the receipt by e-mail. Only the first request counts. Each answer is the same, so that it does
+ * not tell about earlier requests.
  */
 export async function sendReceipt(
   { database, clock, limits }: CheckoutDeps,

@@ -109,7 +109,10 @@ export type Screen =
   | ({ state: 'pay_to'; given: Given<'pay to'> } & Outside)
   | ({ state: 'dial'; given: Given<'dial'> } & Outside)
   | ({ state: 'qr'; given: Given<'qr'> } & Outside)
-  /** The time for one of these is over, and the money can still come. `isUnsure`: until then, the phone may ask or not. */
+  /**
+   * The time for one of these is over, and the money can still come. `isUnsure`: time is left, and it is not known
+   * whether the phone asks.
+   */
   | ({ state: 'waiting'; isUnsure?: true } & Outside)
   /** The outcome at the provider is unknown. */
   | { state: 'confirming' }

@@ -28,8 +28,8 @@ export const LIMITS = {
   linkPaymentsOfAddress: { perSecond: 10 / MINUTE_SECONDS, burst: 20 },
   linkPayments: { perSecond: 5, burst: 100 },
   /**
-   * Requests to one phone, by merchant and number, in live mode: a stranger with a public link must not make somebody
-   * else's phone ring again and again.
+   * Requests to one phone, by merchant and number, in live mode: without a limit, a stranger with a public
+   * link could make another person's phone ring again and again.
    */
   prompts: { perSecond: 10 / 3_600, burst: 6 },
   /** Receipts that are asked for on payment pages, by address. Each may be a mail. */

@@ -38,9 +38,9 @@ import { matchLines } from './match-lines.ts'
 type Deps = Pick<PaymentDeps, 'database' | 'clock' | 'providers' | 'log'>
 
 /**
- * A page of the provider's list. Each settlement is new, or compared with the one on record, and checked again: rows
- * that somebody has changed are found, too. Returns how many are new or have changed. `rereads`: the lines of one that
- * does not agree are read again, because a list may lag, and so may our records.
+ * A page of the provider's list. Each settlement is new, or compared with the one on record, and checked again.
+ * The check also finds rows that were changed by SQL. Returns how many are new or have changed. `rereads`: the lines of
+ * one that does not agree are read again, because a list may lag, and so may our records.
  */
 export async function recordSettlements(
   deps: Deps,

@@ -59,7 +59,7 @@ export const capabilities: Capabilities = {
       // Pesalink. The fee is that of their sample of its notice; the most is Pesalink's own: ipsl.co.ke, "FAQs".
       KES: { fee: { basisPoints: 150 }, limits: { min: 300, max: 99_999_900 }, lifetimeSeconds: 1_500 },
     },
-    // A prompt ends after three minutes, whatever is here.
+    // A prompt ends after three minutes, also with a longer lifetime here.
     'mobile-money': {
       GHS: { fee: { basisPoints: 195 }, networks: { GH: ['mtn', 'telecel', 'at'] }, lifetimeSeconds: CODE_SECONDS },
       // Fee and most (for one payment) are M-PESA's. No price is published for Airtel.

@@ -34,7 +34,7 @@ function lineOf(of: SettledTransaction) {
   return { id: transactionId(of), kind, reference, gross, fee, net: gross - fee }
 }
 
-/** Settles each day that is over, when somebody asks: what was taken until then, less fees and what was given back. */
+/** Settles each day that is over, at the first request after it: what was taken, less fees and what was given back. */
 export async function settleDays(deps: LedgerDeps, chance: Chance, merchantUuid: string): Promise<void> {
   const oldest = await oldestUnsettled(deps.database, merchantUuid)
   const now = deps.clock.now().getTime()
